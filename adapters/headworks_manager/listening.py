@@ -17,15 +17,13 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
 
 REQUEST = 10.0
-"""Seconds in which a caller sends a whole request. With more, slow callers hold places for longer; with far less,
-honest ones on bad networks are cut off."""
+"""Seconds in which a caller sends a whole request."""
 PLACES = 64
-"""Callers at a time whose request is not whole. The oldest makes room for the next; with fewer, honest ones that come
-all at once push each other out."""
+"""Callers at a time whose request is not whole. The oldest makes room for the next."""
 HEAD = 16 * 1024
-"""Bytes of a request before its body. With more, callers hold more memory."""
+"""Bytes of a request before its body."""
 GOODBYE = 2
-"""Seconds that requests under way have at the end. With more, a database that hangs holds up Ctrl-C."""
+"""Seconds that requests under way have at the end."""
 
 
 class Caller(H11Protocol):

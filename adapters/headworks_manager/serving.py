@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 PORT = 7780
 """Default of the port: one that programs can be told once."""
 SHOWN = 4096
-"""Triggers that wait to be shown. With fewer, a burst is not shown whole; with more, a stuck pipe holds more memory."""
+"""Triggers that wait to be shown."""
 
 
 @click.group()

@@ -25,7 +25,7 @@ from headworks_manager.plain import change_data, merged_data, topologies_data
 from headworks_manager.rules.indication import Trigger
 
 LARGEST_BODY = 64 * 1024
-"""Bytes that a request may bring. With more, callers hold more memory; a trigger has some hundred."""
+"""Bytes that a request may bring."""
 RETRY = 2
 """Seconds after which a caller is told to try again while the database is gone."""
 SECONDS = ("hold", "aging")

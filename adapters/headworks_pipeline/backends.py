@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from headworks_pipeline.tables.job import Backend, Work
 
 MOST = 200_000_000
-"""Rows beyond which Spark is chosen: if larger, one process reads for longer than a cluster would take to start; if
-smaller, a cluster is asked for what one machine does in minutes."""
+"""Rows beyond which Spark is chosen."""
 
 
 def choose(work: Work, asked: str, master: str | None) -> str:

@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from headworks.samples.remote.folder import RemoteFolder, Stored
 
 OLD = timedelta(hours=1)
-"""Age from which files that no manifest names are removed: if larger, they cost room for longer; if smaller, those
-that another run is just writing may be among them."""
+"""Age from which files that no manifest names are removed: younger ones may be those that another run is writing."""
 COMMITS = "manifests/"
 """Beginning of the names of manifests, which are created, and never replaced."""
 

@@ -42,8 +42,7 @@ SQL = {
 }
 """Settings that the answers, or the reading of damaged files, depend on."""
 SHORT = 2_000_000
-"""Rows of a job that ends before the JVM's better compiler has paid: if larger, long jobs run on simple code; if
-smaller, short ones wait for the compiler."""
+"""Rows of a job that ends before the JVM's better compiler has paid."""
 
 
 @attrs.frozen(kw_only=True)

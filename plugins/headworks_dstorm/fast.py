@@ -31,12 +31,11 @@ if TYPE_CHECKING:
     from headworks_dstorm.options import Options
 
 AHEAD = 16
-"""Placements that are decided before they are made, at most; with more of them, more are decided in vain where workers
-have no heap left."""
+"""Placements that are decided before they are made, at most."""
 
 MORE = 8
 """One group becomes a candidate where bounds of the others reach the highest priority, then so many times as many each
-time until none does. The larger it is, the more priorities are computed; the smaller, the more often all of them."""
+time until none does."""
 
 LEAST = 2.0**-32
 """Share of a machine below which a demand counts as none in a bound; a larger one loosens bounds."""

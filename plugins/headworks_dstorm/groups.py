@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 
 
 CELLS = 2**21
-"""Rates between groups that are kept at once, 8 bytes each. With fewer, those of a problem of many groups are made anew
-more often; 2**21 of them take 16 MB."""
+"""Rates between groups that are kept at once, 8 bytes each: 16 MB."""
 
 
 class Groups:

@@ -26,13 +26,11 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 NUMBERS = 600
-"""Numbers of tasks of a component that are priced one by one; all that are larger are priced together, from below. The
-larger it is, the closer is the bound where tasks at rest cost little, and the longer a round takes."""
+"""Numbers of tasks of a component that are priced one by one; all that are larger are priced together, from below."""
 FASTEST = 1e30
 """Factor of the stated rates beyond which no bound is looked for."""
 DOUBLED = 3
-"""Doublings of a rate that are made whatever is left: if larger, an answer at once takes longer; with 0 it often has no
-bound at all."""
+"""Doublings of a rate that are made whatever is left."""
 ROUNDS = 60
 """Rounds of column generation, at most."""
 HALVINGS = 50

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from headworks_exact.solver import Budget
 
 PRICED = 3e-6
-"""Deterministic seconds that a column costs in the relaxation. The larger it is, the fewer rates are tried."""
+"""Deterministic seconds that a column costs in the relaxation."""
 SLACK = 1e-7
-"""Rounding of the linear program, relative. The larger it is, the more columns are kept and machines overfilled."""
+"""Rounding of the linear program, relative."""
 
 
 @attrs.frozen(eq=False, kw_only=True)

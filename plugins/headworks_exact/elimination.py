@@ -21,10 +21,9 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
 
 BUCKETS = 192
-"""Steps in which a resource is counted, at most. The larger it is, the closer is the bound, and the longer it takes."""
+"""Steps in which a resource is counted, at most."""
 CELLS = 80_000
-"""Entries of a table, at most, as long as it has 16 buckets. The larger it is, the wider may be a frontier before
-streams are counted as if all their tasks were on the node."""
+"""Entries of a table, at most, as long as it has 16 buckets."""
 ALL_CELLS = (75_000, 300_000)
 """Entries of all tables of a resource, likewise, of coarse and of fine ones: each round of column generation fills them
 anew."""

@@ -23,8 +23,7 @@ Counts = NDArray[np.int64]
 Found = tuple[bool | None, Counts | None]
 """Feasibility of a factor (None: the budget does not tell), and counts that sustain it."""
 UNITS = 10_000_000
-"""Integer units of one machine, to which the need of a task is rounded up. The larger it is, the finer the rounding,
-and the nearer sums come to the limit of 64 bits."""
+"""Integer units of one machine, to which the need of a task is rounded up."""
 
 
 def most(instances: InstanceCounts, options: Options) -> int:

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from headworks_exact.solver import Budget
 
 SUMS = 1_000_000
-"""Combinations of half of the components, at most. The larger it is, the more memory a search may take."""
+"""Combinations of half of the components, at most."""
 LOOKS = 50_000_000
-"""Pairs of them that are compared, at most. The larger it is, the longer a search may take before CP-SAT is asked."""
+"""Pairs of them that are compared, at most."""
 SUMMED, LOOKED = 1e-7, 1e-8
-"""Deterministic seconds that one of either costs. The larger they are, the fewer rates are tried."""
+"""Deterministic seconds that one of either costs."""
 
 
 @attrs.frozen(eq=False, kw_only=True)

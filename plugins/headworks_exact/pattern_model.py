@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 SUMMED = 4
-"""Resources, at most, of which sums are counted too; with more of them, bounds take longer than they are worth."""
+"""Resources, at most, of which sums are counted too."""
 
 
 @attrs.frozen(eq=False, kw_only=True)

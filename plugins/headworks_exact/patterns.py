@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
 
 BUILT = 4e-7
-"""Deterministic seconds that one more class of a pattern costs. The larger it is, the less is left for CP-SAT."""
+"""Deterministic seconds that one more class of a pattern costs."""
 COUNTED = 3e-5
 """Deterministic seconds that the workers of a pattern cost to count."""
 ANY = 2**62

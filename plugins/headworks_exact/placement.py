@@ -30,19 +30,15 @@ if TYPE_CHECKING:
     from headworks_exact.solver import Budget
 
 STEP = 0.005
-"""Distance of the first target from the bound, in all traffic; doubled each time. The larger it is, the more patterns
-the first integer program has; the smaller, the more programs are solved."""
+"""Distance of the first target from the bound, in all traffic; doubled each time."""
 FINE = 0.002
 """Distance of two targets, in all traffic, below which no further list is tried."""
 CLASSES = 300
-"""Classes of interchangeable tasks, at most, of a problem that is searched. The larger it is, the more often the
-deadline comes in the middle of the first bound."""
+"""Classes of interchangeable tasks, at most, of a problem that is searched."""
 ALL = 100_000
-"""Patterns of a problem, at most, that are listed at once. The larger it is, the longer a list takes that prices would
-have kept short."""
+"""Patterns of a problem, at most, that are listed at once."""
 MODEL = 10_000
-"""Patterns of the integer program, at most. The larger it is, the more requests are searched to the end, and the longer
-a model takes that CP-SAT cannot solve within the budget anyway."""
+"""Patterns of the integer program, at most."""
 
 
 @attrs.frozen(eq=False, kw_only=True)

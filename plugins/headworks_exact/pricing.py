@@ -26,28 +26,23 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 ROUNDING = 1e-9
-"""Error of sums of floats, relative to all traffic. The larger it is, the weaker the bound; too small, and rounding
-makes a false proof."""
+"""Error of sums of floats, relative to all traffic. Too small, and rounding makes a false proof."""
 PENALTY = 4.0
-"""Price of a task that the relaxation leaves out or has too many of, in all traffic. The larger it is, the wilder are
-the first duals; the smaller, the more often the relaxation leaves tasks out though it need not."""
+"""Price of a task that the relaxation leaves out or has too many of, in all traffic."""
 SMOOTH = 0.6
-"""Weight of the best duals so far in those that patterns are priced with (Wentges' smoothing). The larger it is, the
-less the duals swing, and the more rounds find nothing."""
+"""Weight of the best duals so far in those that patterns are priced with (Wentges' smoothing)."""
 CLOSE = 1e-6
 """Distance of the bound from the relaxation, in all traffic, at which it is as good as solved."""
 ROUNDS = 1_000
 """Rounds of column generation, at most."""
 BEAMS = (12, 72, 2_000)
-"""Patterns in the making that are kept of each group, at first and after rounds that found nothing. The larger it is,
-the better are the patterns that a round finds where several resources bind, and the longer it takes."""
+"""Patterns in the making that are kept of each group, at first and after rounds that found nothing."""
 EXACT = 20_000
-"""Patterns that may be better than those of the widest beam, at most, that are all built. The larger it is, the more
-often the bound is that of the relaxation, and the longer takes each of its last rounds."""
+"""Patterns that may be better than those of the widest beam, at most, that are all built."""
 CUTS, LOT = 4, 40
 """Cuts of a class that join at once, and tasks of the largest lots, at most."""
 EXCEEDED = 1e-4
-"""Lots of tasks above which a cut joins. The larger it is, the fewer rows has the relaxation, and the weaker it is."""
+"""Lots of tasks above which a cut joins."""
 ADDED = 4
 """Patterns of each group that enter in one round, at most."""
 PRICED = 1e-9

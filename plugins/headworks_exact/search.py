@@ -32,8 +32,7 @@ if TYPE_CHECKING:
 FOR_TRAFFIC, FOR_THROUGHPUT = ("dstorm-plus", "dstorm"), ("hetero-plus", "hetero")
 """Schedulers that are asked for their plans."""
 ASKED = 0.3
-"""Share of the deadline in which each of the other schedulers answers. The larger it is, the better may be their plans
-of large requests, and the less time is left to search."""
+"""Share of the deadline in which each of the other schedulers answers."""
 EXTRA = f"optimal needs OR-Tools: {how_to_install('exact')}"
 
 

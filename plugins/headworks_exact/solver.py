@@ -13,10 +13,9 @@ if TYPE_CHECKING:
     from headworks_exact.options import Options
 
 SHARE = 0.6
-"""Share of the deadline that the solvers may take by the clock. The larger it is, the less is left for building models
-and checking the plan, and the more plans come too late."""
+"""Share of the deadline that the solvers may take by the clock."""
 PIVOTED = 2e-8
-"""Deterministic seconds that an entry of a linear program costs. The larger it is, the less is left for CP-SAT."""
+"""Deterministic seconds that an entry of a linear program costs."""
 
 
 @attrs.define

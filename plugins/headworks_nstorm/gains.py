@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     Bools = NDArray[np.bool_]
 
 CELLS = 4_000_000
-"""Numbers of C that are computed together: with more of them a large request needs more memory."""
+"""Numbers of C that are computed together."""
 
 
 class Gains:

@@ -27,10 +27,9 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 PATIENCE = 30
-"""Seconds for a connection, and for a lock that another manager has. If smaller, a busy database fails changes; if
-larger, a dead one is noticed later."""
+"""Seconds for a connection, and for a lock that another manager has."""
 TRIES = 5
-"""Tries of a change. With fewer, more changes fail where many managers register the same topology at once."""
+"""Tries of a change."""
 DRIVERS = {"postgresql": "postgresql+psycopg", "postgres": "postgresql+psycopg"}
 """Drivers of the databases that are named without one."""
 LOCK = "SELECT pg_advisory_xact_lock(4857218)"

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from headworks_manager.rules.indication import Indication
 
 LONGEST = 2000
-"""Characters of a reason that are kept; with more, the history takes more room."""
+"""Characters of a reason that are kept."""
 
 
 @attrs.frozen(kw_only=True)

@@ -23,11 +23,9 @@ if TYPE_CHECKING:
 DEAD = ".dead"
 """Ends the name of the topic for messages that are no triggers."""
 ANSWER = 5.0
-"""Seconds that the broker has to answer. If smaller, a busy one is taken for gone; if larger, a dead one is noticed
-later."""
+"""Seconds that the broker has to answer."""
 AGAIN = 2000
-"""Milliseconds after which a lost connection is tried again, at most. With more, triggers wait longer for a broker that
-is back; with far fewer, a dead one is asked all the time."""
+"""Milliseconds after which a lost connection is tried again, at most."""
 MADE = 0.1
 """Seconds between two looks for a topic that was made: all of a cluster's brokers hear of it a moment later."""
 LOG = logging.getLogger("headworks.manager.kafka")

@@ -19,21 +19,18 @@ if TYPE_CHECKING:
     from headworks_manager.kafka.client import Topic
 
 BATCH = 500
-"""Messages of one transaction at most. With more, others wait longer for the database; with fewer, many messages take
-longer."""
+"""Messages of one transaction at most."""
 POLL = 0.2
-"""Seconds that one look for messages lasts. With more, an end takes longer; with fewer, an idle manager takes more of
-the CPU."""
+"""Seconds that one look for messages lasts."""
 LOOK = 5.0
 """Seconds between two looks at the topic: whether the broker answers, whether it is the same topic with the same
-partitions. With more, either is noticed later; with fewer, the broker is asked more often."""
+partitions."""
 RETRY = 2.0
-"""Seconds after which what is gone is tried again. With more, triggers wait longer when it is back."""
+"""Seconds after which what is gone is tried again."""
 LETTERS = 1000
-"""Letters that the database keeps for a dead-letter topic that takes none. With more, strangers fill the database; with
-fewer, triggers wait for that topic earlier."""
+"""Letters that the database keeps for a dead-letter topic that takes none."""
 GOODBYE = 5.0
-"""Seconds that a transaction under way has at the end. With more, a database that hangs holds up Ctrl-C."""
+"""Seconds that a transaction under way has at the end."""
 
 
 class Intake:

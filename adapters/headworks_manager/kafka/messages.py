@@ -10,8 +10,7 @@ from headworks_manager.database.topics import Message
 from headworks_manager.rules.indication import Trigger, check_trigger
 
 LARGEST = 64 * 1024
-"""Bytes that a message may have, as many as over HTTP. With more, reading one takes longer; a trigger has a few
-hundred."""
+"""Bytes that a message may have, as many as over HTTP: a trigger has a few hundred."""
 
 
 def read_message(where: str, offset: int, value: bytes | None) -> Message:

@@ -12,8 +12,7 @@ if TYPE_CHECKING:
     from headworks.model.knowledge import Knowledge
 
 LEAST = 0.02
-"""Relative change of a figure that is told, beyond its error: if larger, slow changes are not seen; if smaller, every
-run tells of every figure."""
+"""Relative change of a figure that is told, beyond its error."""
 
 
 @attrs.frozen(kw_only=True)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 REPORT, PAGE = "report.json", "report.html"
 """Names of the documents in the folder of results."""
 MOST = 200
-"""Rows of a table of the page: if larger, the page of a week is slow to read; all of them are in the JSON."""
+"""Rows of a table of the page."""
 VERSION = 1
 """Version of the report."""
 

@@ -14,10 +14,9 @@ if TYPE_CHECKING:
     from headworks_pipeline.tables.known import KnownTasks
 
 MOST = 1e30
-"""Bound of all amounts, which NaN exceeds in Spark's order: if smaller, true amounts may be called none; if larger,
-squares overflow in sums."""
+"""Bound of all amounts, which NaN exceeds in Spark's order: squares of larger ones overflow in sums."""
 LONGEST = 3600
-"""Seconds that a window may have: if larger, a window counts for an hour that it lies outside of for the most part."""
+"""Seconds that a window may have."""
 DUPLICATE = "duplicate"
 """The reason of rows that came before: they are counted, and not kept in quarantine."""
 FILE_NAME = "url_decode(replace(file, '+', '%2B'))"

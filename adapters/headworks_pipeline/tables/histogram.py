@@ -10,11 +10,9 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 STEPS = 32
-"""Levels to an octave of CPU, memory and queues: each is 2.2 % wide, its middle within 1.1 % of every amount in it. If
-larger, tables have more rows; if smaller, percentiles are coarser."""
+"""Levels to an octave of CPU, memory and queues: each is 2.2 % wide, its middle within 1.1 % of every amount in it."""
 RATE_STEPS = 4
-"""Levels to an octave of rates, between which CPU is fitted: if larger, the robust line compares more, and emptier,
-levels; if smaller, rates that differ are taken for one."""
+"""Levels to an octave of rates, between which CPU is fitted."""
 NOTHING = -100_000
 """The level of zero, which has no logarithm; below the level of every double."""
 

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from headworks.model import Observation, Topology
 
 LATE = timedelta(minutes=10)
-"""Time by which a state may be recorded later than it came true: if larger, tasks are known too early, and rows of
-others pass; if smaller, the first rows of new tasks are called unknown."""
+"""Time by which a state may be recorded later than it came true."""
 
 
 @attrs.frozen(kw_only=True)

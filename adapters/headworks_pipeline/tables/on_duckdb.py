@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from headworks_pipeline.tables.known import KnownTasks
 
 CHUNK = 2_000_000
-"""Rows that are cleaned at a time, as far as hours are not larger: if larger, they take more memory (0.3 KB each); if
-smaller, a run over many hours commits more often."""
+"""Rows that are cleaned at a time, as far as hours are not larger: 0.3 KB of memory each."""
 SQL_TYPES = {"int32": "integer", "int64": "bigint", "double": "double", "string": "varchar", "timestamp": "timestamptz"}
 """Type in DuckDB for each type of the sample columns."""
 TIMES = [name for name, kind in COLUMNS.items() if kind == "timestamp"]
@@ -36,8 +35,7 @@ CYCLE = 146_097 * 86_400
 FIRST_SECOND, LAST_SECOND = (datetime(year, 1, 1, tzinfo=UTC).timestamp() for year in (1, MAXYEAR))
 """Times between which Python has a date for each second, whatever is done to it."""
 BATCH = 10_000
-"""Rows of the quarantine that are written at a time: if larger, a flood of them takes more memory; if smaller, it takes
-longer."""
+"""Rows of the quarantine that are written at a time."""
 
 
 @attrs.frozen

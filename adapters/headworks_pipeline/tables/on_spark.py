@@ -39,11 +39,9 @@ if TYPE_CHECKING:
     from headworks_pipeline.tables.known import KnownTasks
 
 CHUNK = 20_000_000
-"""Rows that are cleaned at a time, as far as hours are not larger: if larger, a run that is killed loses more, and
-judged rows need more disk; if smaller, Spark's fixed costs are paid more often."""
+"""Rows that are cleaned at a time, as far as hours are not larger."""
 FEW = 300_000
-"""Rows below which planning costs more than computing: if larger, jobs of one partition take long; if smaller, short
-jobs pay for generated code."""
+"""Rows below which planning costs more than computing."""
 
 
 @attrs.frozen

@@ -24,8 +24,7 @@ GROUP = ("hour", "topology", "component", "machine_type")
 WEIGHTED = ("cpu", "memory", "received", "emitted", "queue", "tuples", "bytes", "rate")
 """Amounts that are averaged by the seconds of their windows."""
 MINUTE = 60
-"""Seconds of a row of `windows`: if larger, the health of nodes sees shorter silences no more; if smaller, monitors
-that report once a minute leave gaps."""
+"""Seconds of a row of `windows`."""
 SPARK_PAIRS = "stack(2, 'memory', memory, 'queue', queue) as (resource, amount)"
 DUCKDB_PAIRS = "unnest(['memory', 'queue']) as resource, unnest([memory, queue]) as amount"
 """Two rows of each, one for memory and one for the queue, in the words of each engine."""

@@ -33,11 +33,9 @@ LOG = logging.getLogger("headworks.pipeline")
 TABLES = ("cells", "levels", "sums", "windows", "quarantine")
 """Names of the tables; see `headworks_pipeline.tables.queries`."""
 GRACE = 120.0
-"""Seconds for which a manifest that another one replaced, and all that it names, stay: if larger, a stream that makes
-an hour every second holds more of its versions; if smaller, slow readers have to begin again."""
+"""Seconds for which a manifest that another one replaced, and all that it names, stay."""
 ATTEMPTS = 5
-"""Times that a reader begins again, as its manifest went while it read: if larger, a reader that is always slower than
-`GRACE` tries for longer before it fails."""
+"""Times that a reader begins again, as its manifest went while it read."""
 T = TypeVar("T")
 
 

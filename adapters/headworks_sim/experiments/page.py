@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from headworks_sim.fluid.trace import Trace
 
 MARKS = 40
-"""Most events that are drawn; of a trace with more, none is. With more, their lines hide the curves."""
+"""Most events that are drawn; of a trace with more, none is."""
 TOLD = 12
-"""Events that the caption names. With more, it is longer than the picture is wide."""
+"""Events that the caption names."""
 
 FIGURES: tuple[tuple[str, Callable[[CurvePoint], float | None]], ...] = (
     ("completed, tuples/s", lambda point: point.throughput),

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from headworks_sim.fluid.trace import Trace
 
 ROWS = 20
-"""Rows of the table over time. With more, it does not fit a terminal."""
+"""Rows of the table over time."""
 REASONS = 3
-"""Reasons of such rounds that are said. With more, a scheduler that fails in many ways fills the screen."""
+"""Reasons of such rounds that are said."""
 
 
 def _of_the_loop(*names: str) -> tuple[Setting, ...]:

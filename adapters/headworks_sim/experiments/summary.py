@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 DEGRADED = 0.4
 """A topology that completes less than this part of its nominal load is degraded (by 60 %, paper 001, section 5.2)."""
 POINTS = 400
-"""Points of a curve, about. With more, documents and pages grow; with fewer, short stalls vanish in a mean."""
+"""Points of a curve, about."""
 
 
 @attrs.frozen(kw_only=True)

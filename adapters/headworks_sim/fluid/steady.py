@@ -26,11 +26,9 @@ if TYPE_CHECKING:
     from headworks_sim.fluid.layout import Layout, TopologyGraph
 
 CROWDED = 0.95
-"""Above this use of its node a task's waiting time grows no further: what has to wait, waits at the source. With more,
-the latency of a full node tends to infinity; with less, nodes that are nearly full look as fast as others."""
+"""Above this use of its node a task's waiting time grows no further: what has to wait, waits at the source."""
 REMEMBERED = 256
-"""Placements of a topology that are remembered. With more, they take more memory; with fewer, a placement that comes
-back, as after a failure, is computed again."""
+"""Placements of a topology that are remembered."""
 PERCENT_SECOND = 10.0
 """Milliseconds of a core in a percent-second, the unit of costs of tuples."""
 

@@ -27,8 +27,7 @@ VALUED = ("load", "batch", "node-flap")
 """Kinds that need a value."""
 
 FLAP = 0.1
-"""Seconds, the shortest time in which a node may go and come. If smaller, a trace of one line makes millions of events;
-if larger, a node that flaps faster than a supervisor looks cannot be simulated."""
+"""Seconds, the shortest time in which a node may go and come."""
 
 
 @attrs.frozen(kw_only=True)

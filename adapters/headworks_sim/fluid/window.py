@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 SOURCE = "simulated"
 """The source that every sample names."""
 FLOWS = 100_000
-"""Pairs of tasks that are reported one by one; of more, none is. With more, an observation takes seconds to make."""
+"""Pairs of tasks that are reported one by one; of more, none is."""
 
 
 def measure(layout: Layout, spans: Sequence[SteadySpan], dead: AbstractSet[str]) -> Metrics:

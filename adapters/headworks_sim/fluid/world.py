@@ -33,8 +33,7 @@ if TYPE_CHECKING:
     from headworks_sim.fluid.trace import Event
 
 REMEMBERED = 1_000
-"""States of the engine whose steady state is remembered. With more, they take more memory; with fewer, a load that
-swings between the same states is computed again."""
+"""States of the engine whose steady state is remembered."""
 DRY = 1e-9
 """A backlog of less than this many seconds of nominal load is none. With 0, rounding keeps it from running dry."""
 
