@@ -25,9 +25,9 @@ PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
 COMMANDS = {
     "demo": "headworks demo",
     "demo-storm": "headworks demo storm",
-    "clusters": "python -m headworks_lab.benchmarks.production_clusters",
+    "clusters": "python -m headworks_lab.benchmarks.schedulers.production_clusters",
     "reproduce": "headworks reproduce",
-    "gain": "python -m headworks_lab.benchmarks.placement_gain",
+    "gain": "python -m headworks_lab.benchmarks.simulator.placement_gain",
 }
 """The command of each block, as the text above it names it."""
 LAST = {"reproduce"}

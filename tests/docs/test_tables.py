@@ -14,8 +14,8 @@ import pytest
 
 from doc_tables import COMMANDS, ROOT, block, blocks, number, tables
 from headworks import PluginHost
-from headworks_lab.benchmarks import placement_gain as gain
-from headworks_lab.benchmarks import production_clusters as clusters
+from headworks_lab.benchmarks.schedulers import production_clusters as clusters
+from headworks_lab.benchmarks.simulator import placement_gain as gain
 from headworks_spark.demo.show import MEASURED, NOTE_APART
 from headworks_spark.demo.show import TIMES as SPARK_TIMES
 from headworks_storm.demo.show import APART, COLUMNS, TIMES

@@ -10,11 +10,11 @@ from statistics import fmean
 from typing import TYPE_CHECKING
 
 from headworks_lab.evidence.model import Claim
-from headworks_lab.priority.feeds import FIRST, SCALE, FeedWorkload
+from headworks_lab.priority.feeds.feeds import FIRST, SCALE, FeedWorkload
 from headworks_lab.priority.workload import Workload
 
 if TYPE_CHECKING:
-    from headworks_lab.priority.feeds_run import FeedDemoResult
+    from headworks_lab.priority.feeds.run import FeedDemoResult
     from headworks_lab.priority.run import PriorityDemoResult
 
 PAIR = ("sps", "dps")
@@ -154,7 +154,7 @@ def run_feeds(workload: FeedWorkload) -> FeedDemoResult:
     # Nimbus's client and Kafka's cost 0.5 s, which naming the figures does not need.
     from headworks.cli.installed import plugins
     from headworks.cli.output import Progress
-    from headworks_lab.priority.feeds_run import run
+    from headworks_lab.priority.feeds.run import run
 
     with tempfile.TemporaryDirectory(prefix="headworks-live-", ignore_cleanup_errors=True) as folder:
         return run(plugins(), PAIR, workload, Path(folder), Progress())

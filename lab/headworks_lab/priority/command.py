@@ -106,9 +106,9 @@ def _feeds(schedulers: tuple[str, ...], parameters: dict[str, Any], folder: Path
             "isolation does not place topologies that want more nodes than there are: -s sps, dps, sps-v2"
         )
     # numpy, cattrs and psutil cost 0.5 s, which `headworks demo --help` does not need.
-    from headworks_lab.priority.feeds import FeedWorkload
-    from headworks_lab.priority.feeds_run import run
-    from headworks_lab.priority.feeds_show import COLUMNS, NOTE, data, html, rows
+    from headworks_lab.priority.feeds.feeds import FeedWorkload
+    from headworks_lab.priority.feeds.run import run
+    from headworks_lab.priority.feeds.show import COLUMNS, NOTE, data, html, rows
 
     found = run(plugins(), schedulers or OF_FEEDS, FeedWorkload(**parameters), folder, progress)
     return data(found), html(found), COLUMNS, rows(found), NOTE

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import attrs
 
 from headworks.model import FrozenMap
-from headworks_lab.priority.holding import Span
 from headworks_lab.priority.latency import Balance
-from headworks_lab.priority.site import Site, site, wait
+from headworks_lab.priority.site.holding import Span
+from headworks_lab.priority.site.site import Site, site, wait
 from headworks_lab.priority.steps import changes, moments
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from headworks.plugins.host import PluginHost
-    from headworks_lab.priority.feeds import FeedWorkload
+    from headworks_lab.priority.feeds.feeds import FeedWorkload
     from headworks_lab.priority.workload import Workload
 
 PATIENCE = 600.0

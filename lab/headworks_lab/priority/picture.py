@@ -11,7 +11,7 @@ from headworks.report.placement import COLOURS, svg
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from headworks_lab.priority.holding import Span
+    from headworks_lab.priority.site.holding import Span
 
 WIDTH, LEFT, RIGHT = 1000, 90, 10
 KEY, TOP, ROW, GAP, BOTTOM = 24, 44, 30, 6, 26

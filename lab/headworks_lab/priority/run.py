@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from headworks.plugins.host import PluginHost
-    from headworks_lab.priority.site import Site
+    from headworks_lab.priority.site.site import Site
 
 
 @attrs.frozen(kw_only=True)

@@ -15,8 +15,8 @@ from headworks_lab.priority.workload import EVENTS, MEMBERS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from headworks_lab.priority.holding import Span
     from headworks_lab.priority.run import Phase, PriorityDemoResult
+    from headworks_lab.priority.site.holding import Span
 
 COLUMNS = (
     "scheduler",

@@ -13,9 +13,9 @@ from http.client import OK, HTTPConnection
 import attrs
 
 from headworks.errors import EngineError
-from headworks_lab.priority.keeper import Keeper
+from headworks_lab.priority.site.keeper import Keeper
+from headworks_lab.priority.site.topologies import spout_jars
 from headworks_lab.priority.steps import FIG_6
-from headworks_lab.priority.topologies import spout_jars
 from headworks_local.kafka.broker import LocalKafka
 from headworks_local.ports import Ports
 from headworks_local.private_files import read_or_make_secret

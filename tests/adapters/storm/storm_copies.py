@@ -12,8 +12,8 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
-from headworks_lab.priority.broker import LOG
-from headworks_lab.priority.topologies import spout_jars
+from headworks_lab.priority.site.broker import LOG
+from headworks_lab.priority.site.topologies import spout_jars
 from headworks_storm.install.submit import Submitter
 from headworks_storm.release.artefacts import distribution
 from headworks_storm.release.jar import bridge_jar, compile_sources

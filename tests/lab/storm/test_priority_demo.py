@@ -12,7 +12,6 @@ import pytest
 from headworks.model import FrozenMap
 from headworks_lab.evidence import named
 from headworks_lab.priority import claims as claims_module
-from headworks_lab.priority import feeds
 from headworks_lab.priority.claims import (
     FEED,
     STARVED,
@@ -21,12 +20,12 @@ from headworks_lab.priority.claims import (
     feed_ratio,
     latency_ratio,
 )
-from headworks_lab.priority.feeds import FIRST, SECOND, FeedWorkload, result_key, schedule
-from headworks_lab.priority.feeds_run import FeedDemoResult, FeedPhase
-from headworks_lab.priority.feeds_show import COLUMNS as FEED_COLUMNS
-from headworks_lab.priority.feeds_show import html as feeds_html
-from headworks_lab.priority.feeds_show import rows as feed_rows
-from headworks_lab.priority.holding import Span, nodes_of, spans
+from headworks_lab.priority.feeds import feeds
+from headworks_lab.priority.feeds.feeds import FIRST, SECOND, FeedWorkload, result_key, schedule
+from headworks_lab.priority.feeds.run import FeedDemoResult, FeedPhase
+from headworks_lab.priority.feeds.show import COLUMNS as FEED_COLUMNS
+from headworks_lab.priority.feeds.show import html as feeds_html
+from headworks_lab.priority.feeds.show import rows as feed_rows
 from headworks_lab.priority.latency import (
     TOPIC_OF,
     Balance,
@@ -42,6 +41,7 @@ from headworks_lab.priority.latency import (
 from headworks_lab.priority.picture import holding_svg
 from headworks_lab.priority.run import Phase, PriorityDemoResult
 from headworks_lab.priority.show import COLUMNS, data, html, rows
+from headworks_lab.priority.site.holding import Span, nodes_of, spans
 from headworks_lab.priority.steps import FIG_6, overheads, triggers
 from headworks_lab.priority.workload import ARCHIVES, EVENTS, GATEWAYS, MEMBERS, Workload
 from headworks_priority.options import DpsOptions, SpsOptions

@@ -25,7 +25,7 @@ import org.apache.storm.scheduler.WorkerSlot;
  * What a round costs beyond planning: 10,000 executors of 50 topologies on 1,000 supervisors with 10 slots each.
  *
  * A real Python process answers with a plan that was made before. Prints a JSON object for each case: every executor is
- * new, every executor moves, nothing changes. `lab/headworks_lab/benchmarks/storm_round.py` runs it.
+ * new, every executor moves, nothing changes. `lab/headworks_lab/benchmarks/storm/round.py` runs it.
  */
 public final class RoundBenchmark {
     private static final int SUPERVISORS = 1000;

@@ -1,0 +1,1 @@
+"""Speed and kills of the priority manager."""

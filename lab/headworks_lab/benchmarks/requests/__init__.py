@@ -1,0 +1,1 @@
+"""Speed of what surrounds a scheduler: requests read, constraints kept, plans explained."""

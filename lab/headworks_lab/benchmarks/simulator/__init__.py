@@ -1,0 +1,1 @@
+"""Speed of the simulator, and its figures beside real ones."""

@@ -1,0 +1,1 @@
+"""Costs of the Spark adapter."""

@@ -1,0 +1,1 @@
+"""Use case 2 of the priority thesis: feeds."""
