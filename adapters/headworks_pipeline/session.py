@@ -13,7 +13,7 @@ from headworks.errors import EngineError, OptionError, how_to_install
 from headworks.interrupts import handled, reinstall
 from headworks_local.java import find_java
 from headworks_local.lifetime import bound
-from headworks_local.redirect import output_to
+from headworks_local.process import output_to
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

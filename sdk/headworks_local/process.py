@@ -10,6 +10,7 @@ import os
 import re
 import signal
 import socket
+import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -24,6 +25,7 @@ from headworks_local.reaper import MARK, kill, marked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
 
 _ERROR = re.compile(r"\b(ERROR|FATAL)\b")
 _CAUSE = re.compile(r"\s*Caused by: ")
@@ -269,3 +271,28 @@ def _session(pid: int) -> int | None:
         return os.getsid(pid)
     except OSError:
         return None
+
+
+STREAMS = (1, 2)
+
+
+@contextlib.contextmanager
+def output_to(log: Path) -> Iterator[None]:
+    """Send what this process and every process started meanwhile print to a file.
+
+    A JVM that is started inside keeps the file for its whole life; this process gets its own streams back.
+    """
+    sys.stdout.flush()
+    sys.stderr.flush()
+    saved = [os.dup(stream) for stream in STREAMS]
+    try:
+        with log.open("ab") as file:
+            for stream in STREAMS:
+                os.dup2(file.fileno(), stream)
+        yield
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        for stream, copy in zip(STREAMS, saved, strict=True):
+            os.dup2(copy, stream)
+            os.close(copy)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headworks.errors import EngineError
-from headworks_local.redirect import output_to
+from headworks_local.process import output_to
 from headworks_spark.discovery import NoBatchError, discover, patience
 from headworks_spark.driver.advice import refuse_mode
 from headworks_spark.driver.gateway import own_jvm, stop_if_alive, trigger_of

@@ -11,7 +11,7 @@ import attrs
 from headworks.cli.tables import moves_table
 from headworks.model import FrozenMap, Request
 from headworks.report.format import percent
-from headworks_local.redirect import output_to
+from headworks_local.process import output_to
 from headworks_spark.demo.flights import FlightsQuery
 from headworks_spark.demo.phases import ComparedScheduler, MeasuredPlacement, alone, carry_out, question, warm_up
 from headworks_spark.driver.session import session

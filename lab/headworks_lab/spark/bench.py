@@ -20,7 +20,7 @@ from headworks_lab.spark.query import query_of
 from headworks_local.isolated.ability import network_problem
 from headworks_local.isolated.limits import NodeLimits
 from headworks_local.lifetime import lifetime
-from headworks_local.redirect import output_to
+from headworks_local.process import output_to
 from headworks_spark.driver.gateway import own_jvm, stop_if_alive
 from headworks_spark.driver.session import session
 from headworks_spark.local.cluster import LocalSpark, WorkerSpec

@@ -12,12 +12,11 @@ from headworks.errors import EngineError
 from headworks.interrupts import held
 from headworks_local.isolated.ability import network_problem
 from headworks_local.isolated.groups import Groups, find_groups
-from headworks_local.isolated.inhabitants import inhabitants
 from headworks_local.isolated.limits import NodeLimits
 from headworks_local.isolated.names import ClusterName
 from headworks_local.isolated.netlink import NAMESPACES
 from headworks_local.isolated.network import Cable, NodeNetwork
-from headworks_local.isolated.sweep import remove, sweep
+from headworks_local.isolated.sweep import inhabitants, remove, sweep
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

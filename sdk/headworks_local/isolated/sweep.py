@@ -1,18 +1,35 @@
-"""Remains of clusters that have ended, found by their names and by who is in them, and removed."""
+"""Remains of clusters that have ended, found by their names and by the processes in them, and removed."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+import psutil
 
 from headworks_local.isolated.ability import network_problem
 from headworks_local.isolated.groups import Groups, find_groups
-from headworks_local.isolated.inhabitants import inhabitants
 from headworks_local.isolated.names import ClusterName
-from headworks_local.isolated.netlink import interfaces, namespaces, netlink
+from headworks_local.isolated.netlink import NAMESPACES, interfaces, namespaces, netlink
 from headworks_local.isolated.network import remove_network
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+
+def inhabitants(namespace: str) -> frozenset[int]:
+    """Pids of the processes in a network namespace; none if there is no such namespace."""
+    wanted = _identity(NAMESPACES / namespace)  # None if another process has swept it
+    return frozenset(pid for pid in psutil.pids() if wanted and _identity(Path(f"/proc/{pid}/ns/net")) == wanted)
+
+
+def _identity(namespace: Path) -> tuple[int, int] | None:
+    """Device and inode of a namespace; None if it, or the process that is asked for it, is gone."""
+    try:
+        found = namespace.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def sweep() -> tuple[str, ...]:
