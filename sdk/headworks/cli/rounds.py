@@ -114,7 +114,7 @@ def round_text(done: Round, *, as_json: bool) -> tuple[str, str]:
         as_json: True for JSON, on stdout alone.
     """
     # numpy, cattrs and rich cost 0.2 s, which the list of commands does not need.
-    from headworks.cli.tables import moves_table
+    from headworks.cli.tables import moves_table, repairs_table
     from headworks.documents import unstructure
 
     if as_json:
@@ -125,6 +125,8 @@ def round_text(done: Round, *, as_json: bool) -> tuple[str, str]:
         return message, ""
     screen = console()
     with screen.capture() as captured:
+        if done.plan.repaired:
+            screen.print(repairs_table(done.plan))
         screen.print(moves_table(done.plan))
     return message, trimmed(captured.get())
 

@@ -9,6 +9,8 @@ from click.testing import CliRunner
 
 from headworks.api import compare, why
 from headworks.cli.main import headworks
+from headworks.cli.rounds import round_text
+from headworks.control.round import Round
 from headworks.documents import dumps, loads, write
 from headworks.hooks import Description, hookimpl
 from headworks.model import Constraint, ConstraintKind, FrozenMap, Kind, Limits, Plan, Repair, Scope, Slot, Stream
@@ -189,6 +191,14 @@ def test_the_reasons_of_a_place_say_so():
     assert found.repaired == Repair(task="t/b/1", source="a", target="b", why="constraint: b apart on every node")
     assert "is on b (pack decided on a; constraint: b apart on every node)" in found.sentence
     assert why(asked(APART), "t/b/0", "pack", host=HOST).repaired is None
+
+
+def test_a_round_says_so():
+    asked_now, plan = asked(APART), HOST.schedule("pack", asked(APART))
+    _, shown = round_text(Round(number=1, outcome="executed", request=asked_now, plan=plan), as_json=False)
+    assert "3 tasks are not where pack decided" in shown
+    fine = HOST.schedule("pack", asked())
+    assert "decided" not in round_text(Round(number=1, outcome="executed", plan=fine), as_json=False)[1]
 
 
 def test_the_terminal_says_so(tmp_path):
