@@ -39,30 +39,15 @@ class SimEngine:
 
     @hookimpl
     def headworks_preflight(self, target: SimTarget, plan: Plan) -> Sequence[str]:
-        """Warn of what is not carried out; see `headworks_sim.executor.preflight`.
-
-        Args:
-            target: The engine.
-            plan: The plan that may follow.
-        """
+        """Warn of what is not carried out; see `headworks_sim.executor.preflight`."""
         return preflight(target, plan)
 
     @hookimpl
     def headworks_execute(self, target: SimTarget, plan: Plan) -> Receipt:
-        """Carry out a plan; see `headworks_sim.executor.execute`.
-
-        Args:
-            target: The engine.
-            plan: The plan.
-        """
+        """Carry out a plan; see `headworks_sim.executor.execute`."""
         return execute(target, plan)
 
     @hookimpl
     def headworks_rollback(self, target: SimTarget, receipt: Receipt) -> Receipt:
-        """Undo a plan; see `headworks_sim.executor.rollback`.
-
-        Args:
-            target: The engine.
-            receipt: Of the plan.
-        """
+        """Undo a plan; see `headworks_sim.executor.rollback`."""
         return rollback(target, receipt)

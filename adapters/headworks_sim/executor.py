@@ -21,12 +21,7 @@ be missed."""
 
 
 def preflight(target: SimTarget, plan: Plan) -> Sequence[str]:
-    """Warn of what is not carried out of a plan, and of what the style of moving does to tasks that stay.
-
-    Args:
-        target: The engine.
-        plan: The plan that may follow.
-    """
+    """Warn of what is not carried out of a plan, and of what the style of moving does to tasks that stay."""
     return (*_ignored(target, plan), *_disturbed(target, plan))
 
 

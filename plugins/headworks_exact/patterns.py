@@ -83,12 +83,7 @@ class _Rows:
 
 
 def joined(parts: Sequence[Patterns], classes: int) -> Patterns:
-    """All patterns of some parts; none of no part.
-
-    Args:
-        parts: The parts.
-        classes: Number of classes.
-    """
+    """All patterns of some parts; none of no part."""
     every = [np.zeros((0, classes), dtype=np.int16), *(each.every for each in parts)]
     group = [np.zeros(0, dtype=np.int64), *(each.group for each in parts)]
     worth = [np.zeros(0), *(each.worth for each in parts)]
@@ -127,12 +122,7 @@ class PatternBuilder:
         return found
 
     def highest(self, tables: dict[bytes, list[Completion]], weight: float) -> Floats:
-        """Upper bound on what a pattern of each group is worth above its prices, float64 (G,).
-
-        Args:
-            tables: Of the prices.
-            weight: Weight of traffic.
-        """
+        """Upper bound on what a pattern of each group is worth above its prices, float64 (G,)."""
         every = np.arange(len(self.model.nodes))
         return np.concatenate([self._start(every[group : group + 1], tables, weight).bound for group in every])
 

@@ -75,11 +75,7 @@ class Budget:
         self.cut |= self.work > 0 and (not done or self.clock <= 0)
 
     def run_linear(self, solver: Any) -> bool:
-        """Solve a linear program of `pywraplp` within the budget; False where it was cut short.
-
-        Args:
-            solver: The `pywraplp.Solver`.
-        """
+        """Solve a linear program of `pywraplp` within the budget; False where it was cut short."""
         if self.spent:
             return False
         solver.SetTimeLimit(max(int(1000 * min(self.clock, 1e6)), 1))

@@ -25,22 +25,12 @@ if TYPE_CHECKING:
 
 
 def sps(request: Request, options: SpsOptions) -> Plan:
-    """Table 2, then Table 3.
-
-    Args:
-        request: The request.
-        options: Readings of the thesis.
-    """
+    """Table 2, then Table 3."""
     return _schedule(request, options, partial(shares.sps, options=options), options.below_minima)
 
 
 def dps(request: Request, options: DpsOptions) -> Plan:
-    """Table 4, then Table 3.
-
-    Args:
-        request: The request.
-        options: Readings of the thesis.
-    """
+    """Table 4, then Table 3."""
     return _schedule(request, options, partial(shares.dps, options=options))
 
 

@@ -80,9 +80,6 @@ def opened(url: str | None = None) -> Iterator[Engine]:
 def transaction(engine: Engine) -> Iterator[Connection]:
     """One transaction: committed at the end of the block, rolled back if it raises.
 
-    Args:
-        engine: The database.
-
     Raises:
         EngineError: The database cannot be reached, or does not do as asked.
     """
@@ -110,10 +107,6 @@ def in_conflict(error: EngineError) -> bool:
 
 def repeated(engine: Engine, change: Callable[[Connection], T]) -> T:
     """Do a change in one transaction, again if another manager made the same row first, or was in the way.
-
-    Args:
-        engine: The database.
-        change: The change.
 
     Raises:
         EngineError: As `transaction`.

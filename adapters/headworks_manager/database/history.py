@@ -118,12 +118,7 @@ def row_of(
 
 
 def record_all(connection: Connection, rows: Sequence[dict[str, Any]]) -> None:
-    """Append rows of `row_of` in their order.
-
-    Args:
-        connection: The transaction of the changes.
-        rows: The rows.
-    """
+    """Append rows of `row_of` in their order."""
     if rows:
         connection.execute(insert(tables.history), rows)
 

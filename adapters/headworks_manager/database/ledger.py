@@ -61,10 +61,6 @@ class Ledger:
     def merge(self, sent: Sent, now: int) -> Merged:
         """Merge a trigger into the indication of its topology; the history will have it whatever becomes of it.
 
-        Args:
-            sent: The trigger.
-            now: The time.
-
         Raises:
             DocumentError: There is no such topology.
         """
@@ -122,12 +118,7 @@ def settled_row(before: Indication, after: Indication, now: int) -> dict[str, An
 
 
 def unknown(name: str, names: Sequence[str]) -> DocumentError:
-    """The error for a topology that is not registered.
-
-    Args:
-        name: Its name.
-        names: Those that are.
-    """
+    """The error for a topology that is not registered."""
     known = known_names(name, names)
     return DocumentError(
         "/topology", f"no topology {name} is registered{known}; `headworks priority set {name}` registers it"

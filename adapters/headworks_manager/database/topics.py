@@ -127,11 +127,7 @@ class Topics:
         return repeated(self._engine, change)
 
     def letters(self, limit: int) -> list[Letter]:
-        """Letters that wait, the oldest first.
-
-        Args:
-            limit: Number of letters at most.
-        """
+        """Letters that wait, the oldest first."""
         rows = select(tables.letters).order_by(tables.letters.c.number).limit(limit)
         with transaction(self._engine.execution_options(headworks_reads=True)) as connection:
             return [

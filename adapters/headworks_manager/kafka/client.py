@@ -84,9 +84,6 @@ class Topic:
     def ends(self, partition: Partition) -> tuple[int, int]:
         """Offsets of its first message, and of the one that it will have next.
 
-        Args:
-            partition: The partition.
-
         Raises:
             EngineError: The broker does not answer.
         """
@@ -127,9 +124,6 @@ class Topic:
 
     def deliver(self, letters: Sequence[Letter]) -> None:
         """Put messages into the dead-letter topic, each with its reason, and wait until it has all.
-
-        Args:
-            letters: The messages.
 
         Raises:
             EngineError: It does not take one of them.

@@ -94,12 +94,7 @@ def levels(claims: Sequence[Claim], seen: Mapping[str, Seen]) -> dict[str, int]:
 
 
 def remedies(claims: Sequence[Claim], nodes: int) -> dict[str, str]:
-    """Changes by which a topology without nodes would have some, in words, where nodes go by priority (DPS, Table 4).
-
-    Args:
-        claims: Claims of all topologies.
-        nodes: Nodes of the cluster.
-    """
+    """Changes by which a topology without nodes would have some, in words, where nodes go by priority (DPS)."""
     wishes = _Wishes(claims)
     return {claim.name: _remedy(claim, wishes, nodes) for claim in claims if not claim.nodes}
 

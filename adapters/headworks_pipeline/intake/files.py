@@ -99,12 +99,7 @@ def digest(stamps: Iterable[Stamp], tasks: str = "") -> str:
 
 
 def inspect(hour: str, stamp: Stamp) -> SampleFile:
-    """Look at the footer of a file.
-
-    Args:
-        hour: Hour of its folder.
-        stamp: The file.
-    """
+    """Look at the footer of a file."""
     # pyarrow is optional and costs 0.2 s; `headworks pipeline show` imports this module, and looks at no file.
     from pyarrow import ArrowException, parquet
 

@@ -77,11 +77,7 @@ def flow_rates(sums: Mapping[str, Any], kind: str = "flow") -> FlowRates:
 
 
 def traffic(sums: Mapping[str, Any]) -> Iterator[ComponentTraffic]:
-    """Traffic between components.
-
-    Args:
-        sums: Columns of the table `sums`.
-    """
+    """Traffic between components."""
     flows = [flow_rates(sums, kind) for kind in ("flow", "stream")]
     names = ("topology", "source", "target")
     ends = zip(names, (ENDS.index(each) for each in ("topology", "component", "target_component")), strict=True)

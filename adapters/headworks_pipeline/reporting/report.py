@@ -56,10 +56,6 @@ class RunReport:
 def write_report(report: RunReport, folder: Path) -> None:
     """Write `report.json` and `report.html`.
 
-    Args:
-        report: The report.
-        folder: Folder of results.
-
     Raises:
         DocumentError: A file cannot be written.
     """

@@ -140,9 +140,6 @@ def crowded(rows: str) -> str:
 
     A group has all columns of a sample's key in common but its number, of which it has 64 neighbours: as many bits say
     which of them are there. So groups are fewer than rows by far, where samples themselves are as many.
-
-    Args:
-        rows: Name of the rows.
     """
     others = _hash(("hour", *(name for name in SAMPLE if name != "number")))
     numbers = "bit_count(bit_or(shiftleft(1L, cast(number & 63 as int))))"
@@ -158,9 +155,6 @@ def jumps(rows: str) -> str:
     In the life of a monitor a later number is a later time. Where it is not, the one of two neighbours is at fault
     without which the others are in order; if that is neither, the later one. Neighbours are those in the same hour, for
     an hour's tables must not depend on the hours that are read beside it.
-
-    Args:
-        rows: Name of the rows.
     """
     keys = ", ".join(("hour", *REPORT))
     ends = f"(select {keys}, min(`end`) as t0 from {rows} where reason is null group by {keys}) as ends"
@@ -194,11 +188,7 @@ def repeated(rows: DataFrame) -> DataFrame:
 
 
 def quarantined(rows: DataFrame) -> DataFrame:
-    """Rows with a reason other than that they came before: `hour`, `reason`, `file`, and the row as JSON.
-
-    Args:
-        rows: Rows with a `reason`.
-    """
+    """Rows with a reason other than that they came before: `hour`, `reason`, `file`, and the row as JSON."""
     content = ", ".join(f"`{name}`" for name in COLUMNS)
     return rows.where(f"reason != '{DUPLICATE}'").selectExpr(
         "hour", "reason", f"{FILE_NAME} as file", f"to_json(struct({content})) as content"

@@ -78,11 +78,7 @@ def _grouped(rows: str, keys: Iterable[str], columns: Mapping[str, str]) -> str:
 
 
 def cells(used: str) -> str:
-    """SQL of sums for a regression of CPU on the rate, by cells in which no row is far from another.
-
-    Args:
-        used: Name of the rows.
-    """
+    """SQL of sums for a regression of CPU on the rate, by cells in which no row is far from another."""
     some = (
         f"(select {', '.join(GROUP)}, source, rate, cpu, received, emitted, "
         f"{level('rate', RATE_STEPS)} as x, {level('cpu', STEPS)} as y "
@@ -115,11 +111,7 @@ def levels(used: str, pairs: str) -> str:
 
 
 def sums(used: str) -> str:
-    """SQL of tasks, flows and streams: an average over any hours is the sum of `s_*` over that of `w_*`.
-
-    Args:
-        used: Name of the rows.
-    """
+    """SQL of tasks, flows and streams: an average over any hours is the sum of `s_*` over that of `w_*`."""
     amounts = {name: "case when cpu is not null then rate end" if name == "rate" else name for name in WEIGHTED}
     weighted = {f"s_{name}": f"sum({each} * seconds)" for name, each in amounts.items()}
     seconds = {f"w_{name}": f"sum(case when {each} is not null then seconds end)" for name, each in amounts.items()}
@@ -129,11 +121,7 @@ def sums(used: str) -> str:
 
 
 def windows(used: str) -> str:
-    """SQL of nodes and topologies minute by minute: means of each worker's share, added up.
-
-    Args:
-        used: Name of the rows.
-    """
+    """SQL of nodes and topologies minute by minute: means of each worker's share, added up."""
     some = (
         "(select hour, kind, machine_type, port, cpu, memory, offered, throughput, latency, "
         "case kind when 'node' then node else topology end as subject, "

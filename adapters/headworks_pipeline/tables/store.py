@@ -170,9 +170,6 @@ class Store:
     def commit(self, manifest: Manifest) -> None:
         """Make a manifest the one that counts, and remove what was replaced long enough ago.
 
-        Args:
-            manifest: The successor of the last one.
-
         Raises:
             EngineError: Another process committed one of the same number.
             DocumentError: It cannot be written.
@@ -199,11 +196,7 @@ class Store:
         return sorted((self.folder / "manifests").glob("[0-9]*.json"))
 
     def tidy(self, manifest: Manifest) -> None:
-        """Remove manifests that were replaced longer than `grace` ago, and tables that no manifest names.
-
-        Args:
-            manifest: The last one.
-        """
+        """Remove manifests that were replaced longer than `grace` ago, and tables that no manifest names."""
         for draft in (self.folder / "manifests").glob(".*"):  # of runs that were killed
             draft.unlink(missing_ok=True)
         there = self._manifests()

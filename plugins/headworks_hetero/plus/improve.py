@@ -10,10 +10,10 @@ from headworks_hetero.first_assignment import first_assignment
 from headworks_hetero.maximize_throughput import maximize_throughput
 from headworks_hetero.options import Options
 from headworks_hetero.planning import NO_PROFILES, NO_TUPLES, at_most, highest, steady
+from headworks_hetero.plus.batch_additions import maximize_throughput_in_batches
 from headworks_hetero.plus.exchange import exchange
 from headworks_hetero.plus.packing import packed
 from headworks_hetero.plus.search import search
-from headworks_hetero.plus.several_at_once import several_at_once
 from headworks_hetero.plus.start import first_tasks
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ NO_LIMIT = "these tasks are where no rate costs anything: the highest rate of Al
 
 
 def improved(request: Request, options: PlusOptions) -> Plan:
-    """Plan with the best of Algorithm 2, of its several-at-once variant and of packing, and of a search from these.
+    """Plan with the best of Algorithm 2, of its variant in batches and of packing, and of a search from these.
 
     Args:
         request: The request.
@@ -85,8 +85,11 @@ def _exchanged(instances: InstanceCounts, options: PlusOptions) -> Plan:
 
 
 def _grown(graph: Graph, options: PlusOptions) -> Iterator[Graph]:
-    """The graphs of Algorithm 2 and of its several-at-once variant, where they have a stable state."""
+    """The graphs of Algorithm 2 and of its variant in batches, where they have a stable state."""
     reading = Options(initial_rate=options.initial_rate, max_tasks=options.max_tasks)
-    for found in (maximize_throughput(graph.copy(), reading).graph, several_at_once(graph.copy(), options)):
+    for found in (
+        maximize_throughput(graph.copy(), reading).graph,
+        maximize_throughput_in_batches(graph.copy(), options),
+    ):
         if found is not None:
             yield found

@@ -17,7 +17,7 @@ DOUBLINGS = 40
 """Times that the step of the rate is halved; more of them come closer to the highest rate, and take longer."""
 
 
-def several_at_once(graph: Graph, options: PlusOptions) -> Graph | None:
+def maximize_throughput_in_batches(graph: Graph, options: PlusOptions) -> Graph | None:
     """Algorithm 2 with line 6 taking as many new tasks of the hottest component as find room together.
 
     Args:
