@@ -11,15 +11,20 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, Topi
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
+from headworks.documents import loads
 from headworks.errors import DocumentError, EngineError
+from headworks_manager.database.history import Author
+from headworks_manager.database.ledger import Sent
 from headworks_manager.database.topics import Message, Partition
-from headworks_manager.kafka.messages import read_message
+from headworks_manager.rules.indication import Trigger, check_trigger
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from headworks_manager.database.topics import Letter
 
+LARGEST = 64 * 1024
+"""Bytes that a message may have, as many as over HTTP: a trigger has a few hundred."""
 DEAD = ".dead"
 """Ends the name of the topic for messages that are no triggers."""
 ANSWER = 5.0
@@ -200,3 +205,27 @@ def _reason(error: Exception) -> str:
     """Words of Kafka's client, without its codes."""
     first = error.args[0] if error.args else error
     return str(first.str() if isinstance(first, KafkaError) else first)
+
+
+def read_message(where: str, offset: int, value: bytes | None) -> Message:
+    """Read a message.
+
+    Args:
+        where: Its topic and partition, for the history.
+        offset: Its offset there.
+        value: Its value; None if it has none.
+    """
+    return Message(offset=offset, value=value or b"", meant=_meant(f"kafka {where}@{offset}", value))
+
+
+def _meant(who: str, value: bytes | None) -> Sent | DocumentError:
+    if value is None:
+        return DocumentError("", "it has no value: send a trigger as JSON")
+    if len(value) > LARGEST:
+        return DocumentError("", f"it has {len(value)} bytes, more than {LARGEST}: send one trigger in a message")
+    try:
+        trigger = loads(value, Trigger)
+        check_trigger(trigger)
+    except DocumentError as error:
+        return error
+    return Sent(trigger=trigger, author=Author(who=who))

@@ -22,9 +22,9 @@ from headworks.errors import OptionError
 from headworks.hooks import Description, hookimpl
 from headworks.model import FrozenMap, Limits, Plan, Request
 from headworks.plugins.host import PluginHost
-from headworks_sim.engine import SimEngine
 from headworks_sim.experiments.summary import summarise
 from headworks_sim.fluid.world import World
+from headworks_sim.plugin import Sim
 from headworks_sim.target import SimTarget
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ def _host(host: PluginHost | None, scheduler: str | Callable[[Request], Plan]) -
         # Only the named plugin: no other one of this machine can object to a plan, and change the result.
         host = PluginHost.load([scheduler]) if isinstance(scheduler, str) else PluginHost()
     if "sim" not in host:
-        host = host.with_plugin("sim", SimEngine())
+        host = host.with_plugin("sim", Sim())
     if isinstance(scheduler, str):
         return host, scheduler
     name = getattr(scheduler, "__name__", "function").strip("<>")

@@ -11,7 +11,7 @@ from headworks_manager.database.connection import opened
 from headworks_manager.database.history import Author
 from headworks_manager.database.store import Store
 from headworks_manager.database.topics import KEPT, Letter, Partition, Topics
-from headworks_manager.kafka.messages import LARGEST, read_message
+from headworks_manager.kafka.client import LARGEST, read_message
 from headworks_manager.rules.indication import Trigger
 from manager_databases import check_consistent, emptied, postgresql
 
