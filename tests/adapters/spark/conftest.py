@@ -24,8 +24,10 @@ SETTINGS = {
     "spark.ui.retainedJobs": "100",
     "spark.ui.retainedStages": "200",
     "spark.sql.ui.retainedExecutions": "50",
+    "spark.headworks.wait": "120s",
 }
-"""What Spark remembers for its pages is full after some minutes, so that memory can be seen to be flat."""
+"""What Spark remembers for its pages is full after some minutes, so that memory can be seen to be flat. On a machine
+that does much else, a node may be busy for longer than tasks wait for it by default."""
 
 
 @pytest.hookimpl(tryfirst=True)
