@@ -46,8 +46,8 @@ def open_application(application: Sequence[str], address: str | None) -> Iterato
         DocumentError: The request or the trace is wrong.
     """
     # numpy and cattrs cost 0.3 s, which the list of commands, whose settings are here, does not need.
+    from headworks import PluginHost
     from headworks.api import find_request
-    from headworks.plugins.host import PluginHost
     from headworks_sim.fluid.trace import naming, read_trace
     from headworks_sim.fluid.world import World
     from headworks_sim.target import SimTarget

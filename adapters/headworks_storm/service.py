@@ -31,7 +31,7 @@ from headworks_storm.workers.watch import CollectorWatch
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from headworks.plugins.host import PluginHost
+    from headworks import PluginHost
     from headworks_storm.nimbus.rounds import RoundDecision
     from headworks_storm.nimbus.snapshot import Snapshot
 

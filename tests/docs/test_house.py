@@ -1,6 +1,7 @@
 """The shape of the packages' source, read from its syntax trees: names, sizes and imports. Ruff asks for the rest."""
 
 import ast
+import tomllib
 from collections import Counter
 from importlib.util import find_spec
 from pathlib import Path
@@ -33,6 +34,9 @@ TREES = {name: ast.parse(path.read_text()) for name, path in FILES.items()}
 LABORATORY = "headworks_lab/"
 """Its rooms are programs beside each other, of which each may have its own `Experiment`."""
 MODULE_LINES, FUNCTION_LINES = 600, 60
+PRIVATE_IMPORTS = 110
+"""Exceptions in the contract of the adapters, which only become fewer."""
+ROOT = Path(__file__).parents[2]
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -135,3 +139,10 @@ def test_an_import_in_a_function_has_its_reason_beside_it():
             if "#" not in lines[line - 1] and not lines[line - 2].lstrip().startswith("#")
         ]
     assert bare == []
+
+
+def test_adapters_take_no_further_private_modules_of_the_core():
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    (exceptions,) = (each["ignore_imports"] for each in contracts if each["name"].startswith("built-in adapters"))
+    assert len(exceptions) <= PRIVATE_IMPORTS
+    assert exceptions == sorted({*exceptions})

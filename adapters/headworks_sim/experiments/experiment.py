@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from headworks import PluginHost
 from headworks.control.guards import Guards
 from headworks.control.loop import Control, Loop
 from headworks.errors import OptionError
 from headworks.hooks import Description, hookimpl
 from headworks.model import FrozenMap, Limits, Plan, Request
-from headworks.plugins.host import PluginHost
 from headworks_sim.experiments.summary import summarise
 from headworks_sim.fluid.world import World
 from headworks_sim.plugin import Sim

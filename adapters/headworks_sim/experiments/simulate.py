@@ -22,9 +22,9 @@ from headworks_sim.fluid.timing import Span, Timing
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from headworks import PluginHost
     from headworks.control.settings import Setting
     from headworks.model import Request
-    from headworks.plugins.host import PluginHost
     from headworks_sim.experiments.summary import Summary
     from headworks_sim.fluid.trace import Trace
 

@@ -7,9 +7,9 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
+from headworks import PluginHost
 from headworks.control.journal import LARGEST, FileJournal
 from headworks.control.loop import Loop
-from headworks.plugins.host import PluginHost
 from headworks.samples.store import Keeper, arrow_schema
 from headworks_spark.discovery import NoBatchError
 

@@ -18,7 +18,7 @@ from headworks_local.isolated.options import demo_apart_options
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from headworks.plugins.host import PluginHost
+    from headworks import PluginHost
     from headworks_local.isolated.limits import NodeLimits
     from headworks_local.isolated.options import ApartOptions
     from headworks_spark.local.cluster import WorkerSpec

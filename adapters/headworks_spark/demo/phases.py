@@ -19,7 +19,7 @@ from headworks_spark.nodes import nodes
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from headworks.plugins.host import PluginHost
+    from headworks import PluginHost
     from headworks_spark.events.history import Job
     from headworks_spark.target import SparkTarget
 

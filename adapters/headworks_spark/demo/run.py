@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
+    from headworks import PluginHost
     from headworks.model import Plan
-    from headworks.plugins.host import PluginHost
     from headworks_local.isolated.limits import NodeLimits
     from headworks_spark.local.cluster import WorkerSpec
     from headworks_spark.target import SparkTarget

@@ -15,8 +15,8 @@ from headworks_spark.replay.queries import StageFigures
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from headworks import PluginHost
     from headworks.model import Request
-    from headworks.plugins.host import PluginHost
     from headworks_spark.events.eventlog import Replay
     from headworks_spark.replay.queries import LoggedQuery
 

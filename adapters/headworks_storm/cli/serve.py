@@ -19,9 +19,9 @@ from headworks.control.settings import Pace, make
 from headworks_storm.cli.records import Records
 
 if TYPE_CHECKING:
+    from headworks import PluginHost
     from headworks.control.journal import Journal
     from headworks.control.loop import Control
-    from headworks.plugins.host import PluginHost
     from headworks_storm.service import Service, ServiceSettings
 
 

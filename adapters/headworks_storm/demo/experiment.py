@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from headworks import PluginHost
 from headworks.errors import EngineError
 from headworks.model import FrozenMap, Observation, Plan, Receipt, Request, Slot, Status
 from headworks.model.scaling import at_load, declared_from_measured
-from headworks.plugins.host import PluginHost
 from headworks_storm.install.submit import submit_description
 from headworks_storm.local.cluster import LocalStorm
 from headworks_storm.release.artefacts import STORM

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from headworks.plugins.host import PluginHost
+    from headworks import PluginHost
     from headworks_local.isolated.limits import NodeLimits
     from headworks_storm.demo.experiment import ServedCluster
     from headworks_storm.local.cluster import SupervisorSpec

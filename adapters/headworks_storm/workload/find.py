@@ -16,7 +16,7 @@ from headworks.model import Profile, Topology
 from headworks_storm.workload.describe import Load, describe
 
 if TYPE_CHECKING:
-    from headworks.plugins.host import PluginHost
+    from headworks import PluginHost
 
 LINES = 2000
 """Lines of a text that a topology carries. With more, its description, which goes to every worker, takes longer to be
