@@ -120,7 +120,6 @@ from pathlib import Path
 from headworks.model import FrozenMap
 from headworks_pipeline.tables.manifest import Hour
 from headworks_pipeline.tables.store import Store
-from tiers import cases
 store = Store(folder=Path(sys.argv[1]))
 with store.locked():
     print("ready", flush=True)
@@ -139,7 +138,6 @@ import pyarrow as pa
 from pyarrow import parquet
 from headworks_pipeline.tables.manifest import Hour
 from headworks_pipeline.tables.store import Store
-from tiers import cases
 store = Store(folder=Path(sys.argv[1]), grace=float(sys.argv[2]))
 hours = ("h0", "h1", "h2")
 with store.locked():

@@ -19,7 +19,6 @@ from shell import called
         ("run --engine si", ["sim"]),
         ("conform resource", ["resource-aware"]),
         ("reproduce het", ["hetero", "hetero-plus"]),
-        ("reproduce sps --claim table-8-EventTP1", ["table-8-EventTP1"]),
         ("conform --explain mono", ["monotone"]),
         ("schema requ", ["request"]),
         ("workl", ["workloads"]),
