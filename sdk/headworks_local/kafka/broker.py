@@ -35,7 +35,7 @@ GRACE = 3.0
 """Seconds for a broker to end by itself; what it has not written then is in no other place."""
 FOREIGN = ("KAFKA_", "CLASSPATH")
 """Variables of the caller that are meant for another broker begin so."""
-IDENTITY = "headworks-local-kafka-1"
+IDENTITY = "headworks-localkafka-1"
 """Names the broker's only folder; Kafka asks for 22 characters, any that a UUID in base64 may have."""
 LOG = """\
 status = ERROR
