@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from headworks.errors import EngineError
 from headworks.interrupts import reinstall
-from headworks_local.java import BRIEF, find_java
+from headworks_local.java import find_java
 from headworks_local.lifetime import bound
 from headworks_local.process import is_of_this_machine
 from headworks_spark.driver.gateway import ignore_end_of_jvm, running_gateway, scala_context, session_runs
@@ -177,7 +177,7 @@ def host_of(address: str) -> str:
 
 
 def _here(master: str) -> dict[str, str]:
-    """Settings for a Master on this machine: drivers and executors are reached where it is, and start quickly.
+    """Settings for a Master on this machine: the driver is reached where it is.
 
     Args:
         master: Its host.
@@ -188,13 +188,7 @@ def _here(master: str) -> dict[str, str]:
         address = master
     else:
         return {}
-    options = " ".join(BRIEF)
-    return {
-        "spark.driver.host": address,
-        "spark.driver.bindAddress": address,
-        "spark.driver.extraJavaOptions": options,
-        "spark.executor.extraJavaOptions": options,
-    }
+    return {"spark.driver.host": address, "spark.driver.bindAddress": address}
 
 
 @contextlib.contextmanager

@@ -70,7 +70,8 @@ def write_client(folder: Path, work: Path, home: SparkHome, ports: Sequence[int]
         "spark.executor.memoryOverhead": "128m",
         "spark.yarn.am.memory": "384m",
         "spark.yarn.am.memoryOverhead": "128m",
-        **{f"spark.{who}.extraJavaOptions": " ".join(BRIEF) for who in ("driver", "executor", "yarn.am")},
+        # Of the small JVM that asks for containers; a user's code runs in drivers and executors alone.
+        "spark.yarn.am.extraJavaOptions": " ".join(BRIEF),
     }
     (folder / "spark-defaults.conf").write_text("".join(f"{name} {value}\n" for name, value in defaults.items()))
 

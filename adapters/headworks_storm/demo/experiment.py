@@ -12,8 +12,10 @@ from headworks import PluginHost
 from headworks.errors import EngineError
 from headworks.model import FrozenMap, Observation, Plan, Receipt, Request, Slot, Status
 from headworks.model.scaling import at_load, declared_from_measured
+from headworks_storm.client.gateway import SMALL_JVM
 from headworks_storm.install.submit import submit_description
 from headworks_storm.local.cluster import LocalStorm
+from headworks_storm.local.home import WORKER_HEAP
 from headworks_storm.release.artefacts import STORM
 from headworks_storm.release.jar import bridge_jar
 from headworks_storm.service import Service, ServiceSettings, serve
@@ -28,8 +30,13 @@ if TYPE_CHECKING:
     from headworks_storm.local.cluster import SupervisorSpec
     from headworks_storm.nimbus.snapshot import Scheduled
 
-CONF = {"headworks.monitor.seconds": 1, "storm.messaging.netty.max_wait_ms": 200}
-"""Reports every second, and lost connections tried again within 0.2 s."""
+CONF = {
+    "headworks.monitor.seconds": 1,
+    "storm.messaging.netty.max_wait_ms": 200,
+    "worker.childopts": " ".join((WORKER_HEAP, *SMALL_JVM)),
+}
+"""Reports every second, and lost connections tried again within 0.2 s. Workers are warm within seconds: with the
+optimising compiler they get faster all through a window of a few seconds."""
 PATIENCE = 300.0
 """Seconds that a topology may take until all of it runs."""
 STEADY = 4

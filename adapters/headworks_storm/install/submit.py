@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from headworks.errors import EngineError
-from headworks_local.java import find_java
+from headworks_local.java import BRIEF, find_java
 from headworks_local.lifetime import environment
 from headworks_storm.local.home import StormHome, write_conf
 from headworks_storm.release.artefacts import STORM, Distribution, distribution
@@ -99,7 +99,8 @@ class Submitter:
             if seats is not None:
                 properties |= {"storm.dependency.jars": bridge_jar(), MOVABLE: json.dumps(dict(seats))}
                 command = [PROXY, *command]
-            command = home.command(*command, conf=file, heap_mb=HEAP_MB, properties=properties)
+            # A program of the user's, whose stacks may be deep.
+            command = home.command(*command, conf=file, heap_mb=HEAP_MB, properties=properties, flags=BRIEF)
             try:
                 env = os.environ | environment()
                 done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False, env=env)

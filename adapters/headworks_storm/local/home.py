@@ -14,7 +14,9 @@ from headworks_storm.client.gateway import SMALL_JVM
 from headworks_storm.release.artefacts import Distribution
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
+WORKER_HEAP = "-Xmx%HEAP-MEM%m"
+"""Option of workers' JVMs; Storm puts the worker's share of memory in place of the name."""
 LOG4J2 = Path(__file__).parents[1] / "release" / "log4j2"
 """Settings of the logs of daemons and workers."""
 
@@ -64,6 +66,7 @@ class StormHome:
         heap_mb: int,
         properties: Mapping[str, Any] | None = None,
         options: Iterable[str] = (),
+        flags: Sequence[str] = SMALL_JVM,
     ) -> list[str]:
         """The command that runs one of Storm's classes.
 
@@ -73,6 +76,7 @@ class StormHome:
             heap_mb: Most memory in MB that its objects may take.
             properties: System properties in addition.
             options: JVM options in addition.
+            flags: Those that keep a daemon's JVM light.
         """
         own = {
             "storm.home": self.path,
@@ -84,14 +88,13 @@ class StormHome:
         }
         path = os.pathsep.join(str(self.path / name / "*") for name in ("lib", "extlib", "extlib-daemon"))
         defined = (f"-D{key}={value}" for key, value in {**own, **(properties or {})}.items())
-        jvm = (*SMALL_JVM, f"-Xmx{heap_mb}m", *options)
+        jvm = (*flags, f"-Xmx{heap_mb}m", *options)
         return [str(self.java), *jvm, *defined, "-cp", path, main, *arguments]
 
     def worker_settings(self) -> dict[str, str]:
-        """Settings of `storm.yaml` for the JVMs of workers and of their log writers."""
-        # Storm puts the worker's share of memory in place of %HEAP-MEM%.
-        heaps = {"worker.childopts": "-Xmx%HEAP-MEM%m", "topology.worker.logwriter.childopts": "-Xmx16m"}
-        return {key: " ".join((heap, *SMALL_JVM)) for key, heap in heaps.items()}
+        """Settings of `storm.yaml` for the JVMs of workers, which are a user's, and of their log writers."""
+        writer = " ".join(("-Xmx16m", *SMALL_JVM))
+        return {"worker.childopts": WORKER_HEAP, "topology.worker.logwriter.childopts": writer}
 
     def environment(self) -> dict[str, str]:
         """Variables by which a supervisor finds what this home has for workers beside the release."""

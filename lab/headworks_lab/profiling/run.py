@@ -13,6 +13,7 @@ from headworks_lab.profiling.rule import ProfilePoint
 from headworks_storm.client.gateway import SMALL_JVM
 from headworks_storm.demo.experiment import experiment
 from headworks_storm.local.cluster import SupervisorSpec
+from headworks_storm.local.home import WORKER_HEAP
 from headworks_storm.release.artefacts import STORM
 from headworks_storm.workload.describe import Load
 
@@ -31,8 +32,6 @@ noise makes further levels, each of which takes a submission; with a larger one 
 full."""
 AMPLE = 100_000.0
 """CPU points and MB that a supervisor declares: what components declare keeps none of them away; with less it may."""
-HEAP = "-Xmx%HEAP-MEM%m"
-"""Storm puts the worker's share of memory in place of the name."""
 
 
 @attrs.frozen(kw_only=True)
@@ -56,7 +55,7 @@ class MachineType:
         """
         conf = {
             "supervisor.scheduler.meta": {"headworks.machine.type": self.name},
-            "worker.childopts": " ".join((HEAP, *SMALL_JVM, *self.options)),
+            "worker.childopts": " ".join((WORKER_HEAP, *SMALL_JVM, *self.options)),
         }
         host = f"127.0.0.{11 + number}"
         return SupervisorSpec(host=host, cpu=AMPLE, memory_mb=AMPLE, slots=1, conf=conf)

@@ -17,7 +17,9 @@ import pytest
 from click.testing import CliRunner
 
 from headworks.errors import EngineError
+from headworks_spark.driver.jar import SparkHome
 from headworks_spark.yarn.commands import yarn as commands
+from headworks_spark.yarn.conf import write_client
 from headworks_spark.yarn.state import YarnState
 
 if TYPE_CHECKING:
@@ -127,6 +129,13 @@ def test_up_status_down(jars: None, monkeypatch: pytest.MonkeyPatch, tmp_path: P
     assert not any(map(psutil.pid_exists, [sleeper, *(each.pid for each in state.daemons)]))
     assert not state.folder().exists()
     assert runner.invoke(commands, ["status"]).exit_code == 1
+
+
+def test_settings_of_clients_give_no_flag_to_jvms_that_run_a_user_s_code(tmp_path: Path) -> None:
+    home = SparkHome(path=tmp_path, version="4.0.1", scala="2.13")
+    write_client(tmp_path / "conf", tmp_path, home, range(1, 6))
+    told = dict(line.split(" ", 1) for line in (tmp_path / "conf" / "spark-defaults.conf").read_text().splitlines())
+    assert [name for name in told if "JavaOptions" in name] == ["spark.yarn.am.extraJavaOptions"]
 
 
 def test_without_a_yarn_down_ends_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from adapters.spark.quick_drivers import quick_environment
-from adapters.spark.spark_jobs import HOSTS
+from adapters.spark.spark_jobs import HOSTS, executor_pid
 from headworks.errors import EngineError
 from headworks_local.java import find_java
+from headworks_local.process import command_line
 from headworks_spark.driver.gateway import scala_context
 from headworks_spark.driver.jar import _compile, spark_home
 from headworks_spark.driver.session import executors, host_of, level_of, session
@@ -125,6 +126,15 @@ def test_a_session_of_ours_is_hard_and_has_an_executor_a_host(spark: SparkSessio
     assert level_of(spark) == "hard"
     assert sorted(executors(spark).values()) == sorted(HOSTS)
     assert spark.sparkContext.defaultParallelism == 7
+
+
+@pytest.mark.spark
+def test_the_jvms_of_a_session_have_no_flag_of_ours(spark: SparkSession) -> None:
+    pids = [spark.sparkContext._gateway.proc.pid, *(executor_pid(spark, host) for host in HOSTS)]
+    commands = [command_line(pid) for pid in pids]
+    assert all(any(word.startswith("org.apache.spark.") for word in words) for words in commands)
+    flags = {word for words in commands for word in words if word.startswith("-X") and not word.startswith("-Xmx")}
+    assert flags <= {"-XX:+IgnoreUnrecognizedVMOptions"}, "Spark's own"
 
 
 @pytest.mark.spark

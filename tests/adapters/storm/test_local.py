@@ -18,6 +18,7 @@ from click.testing import CliRunner
 
 from headworks.errors import EngineError
 from headworks_local.ports import Ports
+from headworks_local.process import command_line
 from headworks_storm.cli.group import storm as commands
 from headworks_storm.local.cluster import LocalStorm, SupervisorSpec, supervisor_specs
 from headworks_storm.release.artefacts import versions
@@ -98,6 +99,12 @@ class TestOneCluster:
         assert [each.host for each in workers] == ["127.0.0.11", "127.0.0.12", "127.0.0.13"]
         assert all(runs(each.pid) and runs(each.writer) for each in workers)
         assert len({each.pid for each in workers} | {each.writer for each in workers}) == 6
+
+    def test_workers_have_no_flag_of_the_jvms_of_daemons(self, cluster: BreakableStorm, words: str) -> None:
+        for worker in cluster.workers():
+            command = command_line(worker.pid)
+            assert "org.apache.storm.daemon.worker.Worker" in command
+            assert [word for word in command if word.startswith("-X") and not word.startswith("-Xmx")] == []
 
     def test_the_memory_of_the_whole_cluster(self, cluster: BreakableStorm, words: str) -> None:
         workers = [pid for each in cluster.workers() for pid in (each.pid, each.writer)]

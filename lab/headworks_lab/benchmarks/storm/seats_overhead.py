@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 
 TOKEN = "benchmark"
 VALIDATOR = {"nimbus.topology.validator": "headworks.storm.seats.Validator"}
-JVM = {"worker.childopts": "-Xmx%HEAP-MEM%m"}
-"""Workers with Java's own compilers, as on a cluster; those of a local one do without the second."""
 BARE = {"headworks.seats.movable": "count=fields:counts; sink=fields:counts"}
 WORDS = {"headworks.seats.movable": "split=stateless; count=fields:counts,words"}
 
@@ -99,7 +97,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as place, Collector(token=TOKEN) as collector:
         folder = Path(place)
         (folder / "token").write_text(TOKEN)
-        with hooked_storm(collector, folder / "token", STORM, hooks=False, seconds=5, **VALIDATOR, **JVM) as storm:
+        with hooked_storm(collector, folder / "token", STORM, hooks=False, seconds=5, **VALIDATOR) as storm:
             for pair in range(asked.pairs):
                 figures = run(storm, folder, pair, asked)
                 ratios.append(figures[True][1] / figures[False][1])
