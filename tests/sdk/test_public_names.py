@@ -20,7 +20,6 @@ PUBLIC = (
     "headworks.problem",
     "headworks.problem.arrays.constraints",
     "headworks.problem.rules.domain_counts",
-    "headworks.problem.arrays.packing",
     "headworks.problem.arrays.profiles",
     "headworks.problem.room.room",
     "headworks.problem.arrays.workers",

@@ -30,8 +30,7 @@ from headworks.model.topology import COUNTED
 from headworks.plugins.host import PluginHost
 from headworks.problem import Problem
 from headworks.problem.plan.check import check_plan
-from headworks.problem.repair.traffic_exchange import _TrafficExchange
-from headworks.problem.room.stage_times import TimedPlacement
+from headworks.problem.repair.slowdown import TimedPlacement, _TrafficExchange
 from headworks.testing.instances.strategies import requests
 from small_requests import component, node, request, topology
 

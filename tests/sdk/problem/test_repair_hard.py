@@ -7,7 +7,7 @@ import pytest
 
 from headworks.model import Constraint, ConstraintKind, FrozenMap
 from headworks.problem import Problem
-from headworks.problem.repair.hard import repair_hard
+from headworks.problem.repair.constraints import repair_hard
 from small_requests import component, node, request, topology
 
 NAMES = ("a", "b", "c")

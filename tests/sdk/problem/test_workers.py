@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from headworks.model import Limits, Status
 from headworks.plugins.host import PluginHost
 from headworks.problem import Problem
-from headworks.problem.arrays import packing as module
-from headworks.problem.arrays.packing import pack
-from headworks.problem.arrays.workers import Workers
+from headworks.problem.arrays import workers as module
+from headworks.problem.arrays.workers import Workers, pack
 from headworks.problem.plan.check import check_plan
 from small_requests import component, node, request, topology
 from tiers import THOROUGH

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from headworks.model import FrozenMap, MoveKind, Plan, Reason, Slot, Status
-from headworks.problem.arrays.assignment import Placed
+from headworks.problem.arrays.arrays import Placed
 from headworks.problem.arrays.profiles import FULL, OVER, Profiled, counts_of, load_at
 
 if TYPE_CHECKING:

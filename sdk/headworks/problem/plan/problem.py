@@ -12,10 +12,8 @@ from headworks.problem.arrays.arrays import Arrays
 from headworks.problem.arrays.build import build, copied
 from headworks.problem.plan.changes import followed
 from headworks.problem.plan.planning import make_plan
-from headworks.problem.repair.constraint_rule import ConstraintRule
-from headworks.problem.repair.hard import repair_hard
+from headworks.problem.repair.constraints import ConstraintRule, repair_hard, repair_soft
 from headworks.problem.repair.slowdown import BatchRule, slowdown_of
-from headworks.problem.repair.soft import repair_soft
 from headworks.problem.room.room import Room
 from headworks.problem.rules.violations import breaks_on_nodes
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from headworks.model import ConstraintKind, Reason
 from headworks.problem.arrays.constraints import CountRule, binds
-from headworks.problem.repair.constraint_rule import ConstraintRule
+from headworks.problem.repair.constraints import ConstraintRule
 from headworks.problem.room.room import Room
 
 if TYPE_CHECKING:

@@ -1,12 +1,15 @@
 """The limit on batches of a sequential topology: how long the engine's own scheduler would take, and who is slower.
 
 An engine without a plan gives each task to the core that is free first. Tasks that are bound to nodes wait for theirs,
-so a plan makes a batch longer unless nodes are given work by their cores, stage by stage.
+so a plan makes a batch longer unless nodes are given work by their cores, stage by stage. The traffic that a decision
+had saved is saved again after it was changed: tasks move, or change places with one of their stage, as long as batches
+stay short enough. A decision that saved none gets none: its scheduler is judged by what it decided.
 """
 
 from __future__ import annotations
 
 import heapq
+from bisect import insort
 from typing import TYPE_CHECKING
 
 import attrs
@@ -15,9 +18,7 @@ from numpy.typing import NDArray
 
 from headworks.model import FrozenMap, Reason
 from headworks.problem.arrays.batches import Batch
-from headworks.problem.repair.traffic_exchange import save_traffic
 from headworks.problem.room.room import Room
-from headworks.problem.room.stage_times import TimedPlacement
 from headworks.problem.rules.violations import breaks_on_nodes
 
 if TYPE_CHECKING:
@@ -36,7 +37,8 @@ LESS = 0.05
 """Part of the traffic between nodes that a placement which had to be changed has to save, for tasks to move."""
 TRIED = 8
 """Tasks of the slowest node that are looked at for each step, those with the most work."""
-
+PARTNERS = 8
+"""Tasks of a node that an exchange is tried with, those that gain most by it."""
 LOOKS = 10_000
 """Times that the peers of a task are looked at, or a change is tried: one costs some 50 microseconds."""
 
@@ -274,3 +276,147 @@ class _Balancing:
             if gain > slowest * OVER:
                 return float(peers[node] - peers[target]) / gain, target
         return None
+
+
+class TimedPlacement:
+    """Every task on a node, the room that is left, and how long each stage takes.
+
+    Attributes:
+        problem: The request as arrays.
+        batch: The batch of its sequential topology.
+        room: What is left of each node; `room.node_of` is the placement.
+        on: Movable and fixed tasks of each stage on each node, ascending.
+        times: Seconds that each node takes for each stage, float64 (m,) for each of them.
+        stage_of: Stage of each task of the batch.
+    """
+
+    def __init__(self, problem: Arrays, batch: Batch, node_of: Ints) -> None:
+        """Place all tasks.
+
+        Args:
+            node_of: Node index of each task, int64 (n,).
+        """
+        self.problem, self.batch, self.room = problem, batch, Room(problem)
+        for task in np.flatnonzero(problem.fixed < 0).tolist():
+            self.room.place(task, int(node_of[task]))
+        stages = range(len(batch.stages))
+        self.on: list[list[list[int]]] = [[[] for _ in range(problem.m)] for _ in stages]
+        self.stage_of: dict[int, int] = {}
+        for stage in stages:
+            for task in batch.stages[stage].tolist():
+                self.on[stage][int(self.room.node_of[task])].append(task)
+                self.stage_of[task] = stage
+        self.times: list[Floats] = [batch.of_stage(stage, node_of) for stage in stages]
+
+    @property
+    def longest(self) -> list[float]:
+        """Seconds that each stage takes: those of its slowest node."""
+        return [float(times.max()) for times in self.times]
+
+    def move(self, task: int, target: int) -> None:
+        """Put a task on another node, whether it fits or not.
+
+        Args:
+            task: Index of the task, which is not fixed.
+        """
+        stage, node = self.stage_of[task], int(self.room.node_of[task])
+        self.room.remove(task)
+        self.room.place(task, target)
+        self.on[stage][node].remove(task)
+        insort(self.on[stage][target], task)
+        self._measure(stage, node, target)
+
+    def _measure(self, stage: int, *nodes: int) -> None:
+        """Look again at what has changed: with bandwidths, readers on any node wait for the task that went."""
+        if np.isfinite(self.batch.bandwidth).any():
+            self.times = [self.batch.of_stage(each, self.room.node_of) for each in range(len(self.times))]
+            return
+        for node in nodes:
+            self.times[stage][node] = self.batch.waves(self.on[stage][node], node)
+
+
+def save_traffic(placement: TimedPlacement, goal: float, enough: int, looks: int) -> None:
+    """Move tasks to their peers, or exchange two of a stage, until nothing saves traffic or enough is saved.
+
+    Args:
+        placement: A placement in which everything fits; it is changed.
+        goal: Seconds that a batch may take.
+        enough: Units of traffic between nodes with which there is no need to go on.
+        looks: Times that the peers of a task may be looked at, or a change be tried, before it ends in any case.
+    """
+    surplus = placement.problem.traffic.inter_node(placement.room.node_of) - enough
+    saving = _TrafficExchange(placement, goal, surplus, looks)
+    tasks = sorted(task for task in placement.stage_of if placement.problem.fixed[task] < 0)
+    while sum(saving.improve(task) for task in tasks):
+        pass
+
+
+class _TrafficExchange:
+    def __init__(self, placement: TimedPlacement, goal: float, surplus: int, looks: int) -> None:
+        self._placement, self._goal, self._surplus = placement, goal, surplus
+        self._free = placement.problem.fixed < 0
+        self._left = looks
+
+    def improve(self, task: int) -> bool:
+        """Let a task go where it exchanges more than where it is, the best node first: whether it went."""
+        if self._left <= 0 or self._surplus <= 0:
+            return False
+        here, peers = int(self._placement.room.node_of[task]), self._peers(task)
+        better = np.flatnonzero(peers > peers[here]).tolist()
+        for target in sorted(better, key=lambda node: (-int(peers[node]), node)):
+            gain = int(peers[target] - peers[here])
+            if not (self._placement.room.fits_on(task, target) and self._keep((task, target))):
+                gain = self._exchange(task, target, gain)
+            if gain > 0:
+                self._surplus -= gain
+                return True
+        return False
+
+    def _exchange(self, task: int, target: int, gain: int) -> int:
+        """Exchange a task with one of its stage on the target, if both together gain: units that they do, else 0."""
+        here = int(self._placement.room.node_of[task])
+        partners: list[tuple[int, int]] = []
+        for other in self._placement.on[self._placement.stage_of[task]][target]:
+            if self._free[other] and self._left > 0:
+                peers = self._peers(other)
+                # Tasks of one stage exchange nothing, so that what each of them gains is as if it went alone.
+                whole = gain + int(peers[here] - peers[target])
+                if whole > 0:
+                    partners.append((-whole, other))
+        for loss, other in sorted(partners)[:PARTNERS]:
+            if self._fit(task, other) and self._keep((task, target), (other, here)):
+                return -loss
+        return 0
+
+    def _fit(self, task: int, other: int) -> bool:
+        """Check whether each of two tasks has room in place of the other."""
+        room = self._placement.room
+        here, there = int(room.node_of[task]), int(room.node_of[other])
+        room.remove(task)
+        room.remove(other)
+        fit = room.fits_on(task, there)
+        if fit:
+            room.place(task, there)
+            fit = room.fits_on(other, here)
+            room.remove(task)
+        room.place(task, here)
+        room.place(other, there)
+        return fit
+
+    def _keep(self, *moves: tuple[int, int]) -> bool:
+        """Carry moves out, and take them back if batches get too long: whether they stay."""
+        placement = self._placement
+        back = [(task, int(placement.room.node_of[task])) for task, _ in moves]
+        for task, target in moves:
+            placement.move(task, target)
+        self._left -= 1
+        if sum(placement.longest) <= self._goal:
+            return True
+        for task, node in back:
+            placement.move(task, node)
+        return False
+
+    def _peers(self, task: int) -> Ints:
+        self._left -= 1
+        problem, node_of = self._placement.problem, self._placement.room.node_of
+        return problem.traffic.of_task(task, node_of, problem.m)

@@ -11,7 +11,7 @@ import attrs
 import numpy as np
 
 from headworks.model import Move, MoveKind, Slot
-from headworks.problem.arrays.assignment import Placed
+from headworks.problem.arrays.arrays import Placed
 
 if TYPE_CHECKING:
     from headworks.problem.arrays.arrays import Arrays

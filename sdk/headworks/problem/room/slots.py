@@ -11,8 +11,7 @@ import attrs
 import numpy as np
 
 from headworks.model import Reason, Slot
-from headworks.problem.arrays.packing import pack
-from headworks.problem.arrays.workers import Workers
+from headworks.problem.arrays.workers import Workers, pack
 from headworks.problem.rules.worker_rules import WorkerRules
 
 if TYPE_CHECKING:

@@ -1,25 +1,33 @@
-"""Repair of a decision that breaks hard constraints: such a task goes to an allowed node, or is left."""
+"""Placement constraints as a rule of a request, and the repair of a decision that breaks them.
+
+What breaks a hard constraint goes to an allowed node, or is left. What breaks a soft one goes to a node with room where
+it breaks less.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import attrs
 import numpy as np
 
-from headworks.model import ConstraintKind
+from headworks.model import ConstraintKind, FrozenMap, Reason
+from headworks.problem.arrays.constraints import binds
 from headworks.problem.room.room import Room
-from headworks.problem.rules.violations import breaks_on_nodes
+from headworks.problem.rules.domain_counts import DomainCounts
+from headworks.problem.rules.violations import breaches_by, breaks_on_nodes, broken_on_nodes, new_breaches
+from headworks.problem.rules.worker_rules import WorkerNeeds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
+    from headworks.model import Slot
     from headworks.problem.arrays.arrays import Arrays
     from headworks.problem.arrays.constraints import Constraints, CountRule
+    from headworks.problem.rules.rule import Cause, Flags, Ints
 
-    Ints = NDArray[np.int64]
-    Flags = NDArray[np.bool_]
 
 TRIALS = 128
 """Placed tasks tried for making way for one that finds no node: each trial looks at all nodes."""
@@ -29,6 +37,65 @@ ALL_TRIALS = 16 * TRIALS
 
 EFFORT = 2_000
 """Steps of the depth-first search, at most: each step looks at all nodes."""
+
+PASSES = 2
+"""Passes over the tasks: a later one finds what moves of an earlier one made possible."""
+
+
+class ConstraintRule:
+    """The hard constraints, which every plan keeps, and the soft ones as far as there is room; see `PlacementRule`."""
+
+    def __init__(self, problem: Arrays, constraints: Constraints | None = None) -> None:
+        """Take the constraints of a request, or others in their place."""
+        self._problem = problem
+        self._constraints = problem.constraints if constraints is None else constraints
+
+    def tallies(self) -> tuple[DomainCounts, ...]:
+        """Tasks by domain."""
+        return (DomainCounts(self._constraints, self._problem.component),)
+
+    def needs(self) -> tuple[WorkerNeeds, ...]:
+        """Workers that constraints within them divide."""
+        return (WorkerNeeds(self._problem),) if self._constraints.workers else ()
+
+    def worsens(self, _before: Ints, _after: Ints) -> bool:
+        """Never: a room refuses what breaks a hard constraint."""
+        return False
+
+    def breaches(self, assignment: Mapping[str, Slot]) -> Iterator[Reason]:
+        """Hard constraints that an assignment breaks and the running one does not."""
+        return new_breaches(self._problem, assignment)
+
+    def obstacles(self, others: Mapping[str, Slot], task: int, slots: Sequence[Slot]) -> list[list[Reason]]:
+        """Hard constraints that one task would newly break in each of some slots."""
+        found = breaches_by(self._problem, FrozenMap(others), task, slots)
+        return [
+            [Reason(code="constraint", subject=slot.node, message=each) for each in broken]
+            for slot, broken in zip(slots, found, strict=True)
+        ]
+
+    def repair(self, node_of: Ints, left_out: Flags) -> Iterator[tuple[Ints, Cause]]:
+        """Hard constraints first, then soft ones."""
+        kept = repair_hard(self._problem, node_of, left_out)
+        yield kept, self._cause(node_of, hard=True)
+        yield repair_soft(self._problem, kept), self._cause(kept, hard=False)
+
+    def _cause(self, decided: Ints, *, hard: bool) -> Cause:
+        known: list[list[tuple[str, int]]] = []
+
+        def cause(task: int) -> str:
+            if not known:  # only a decision that is changed is looked at
+                parts = range(len(self._problem.components))
+                rules = broken_on_nodes(self._problem, decided, hard=hard)
+                known.append([(str(each.constraint), part) for each in rules for part in parts if binds(each, part)])
+            part = int(self._problem.component[task])
+            if mine := [text for text, of in known[0] if of == part]:
+                return f"{'' if hard else 'soft '}constraint: {'; '.join(mine)}"
+            if decided[task] < 0:
+                return "it had no node, and constraints leave it this one"
+            return "it makes way for a task that constraints bind"
+
+        return cause
 
 
 def repair_hard(problem: Arrays, node_of: Ints, left_out: Flags | None = None) -> Ints:
@@ -237,3 +304,99 @@ class _Placement:
         beside = np.isin(nodes, self.room.node_of[own])
         ways: list[int] = nodes[np.lexsort((-nodes, units, beside, nodes == self.wanted[task]))].tolist()
         return ways
+
+
+def repair_soft(problem: Arrays, node_of: Ints) -> Ints:
+    """Move tasks that break soft constraints to nodes that fit and weigh less, the heaviest first.
+
+    No hard constraint is broken for it, and no batch takes longer than it may. Where the number of moves is limited,
+    what runs stays.
+
+    Returns:
+        Node index of each task, int64 (n,).
+    """
+    constraints = problem.constraints
+    if not constraints.soft:
+        return node_of
+    work = _SoftPlacement(problem, constraints, node_of)
+    for _ in range(PASSES):
+        if not work.improve():
+            break
+    return work.room.node_of.copy()
+
+
+class _SoftPlacement:
+    def __init__(self, problem: Arrays, constraints: Constraints, node_of: Ints) -> None:
+        self.problem, self.room = problem, Room(problem)
+        size = constraints.allowed.shape
+        self._rules = constraints.soft_counted
+        # soft rules counted as if they were hard, each by itself, tell where one is broken
+        plain = attrs.evolve(constraints, allowed=np.ones(size, dtype=bool))
+        self._each = [
+            DomainCounts(attrs.evolve(plain, counted=(rule,), of=_of(rule.group)), problem.component)
+            for rule in self._rules
+        ]
+        self._labels = np.zeros(size)
+        for label in constraints.soft_labels:
+            self._labels[np.ix_(label.member, ~label.nodes)] += label.constraint.weight
+        still = problem.request.limits.max_moves is not None
+        self._free = (problem.fixed < 0) & ((problem.current < 0) | (not still))
+        for task in np.flatnonzero(node_of >= 0).tolist():
+            self._change(task, int(node_of[task]), 1)
+            if problem.fixed[task] < 0:
+                self.room.place(task, int(node_of[task]))
+
+    def improve(self) -> bool:
+        """Move each task that breaks a constraint, if another node weighs less; say whether any moved."""
+        here = self.room.node_of
+        tasks = np.flatnonzero((here >= 0) & self._free)
+        costs = np.array([self._cost(task)[here[task]] for task in tasks.tolist()])
+        moved = False
+        for task in tasks[np.lexsort((tasks, -costs))][: int((costs > 0).sum())].tolist():
+            moved |= self._move(task)
+        return moved
+
+    def _cost(self, task: int) -> NDArray[np.float64]:
+        """Weight of what the task breaks on each node, itself taken away first, float64 (m,)."""
+        node = int(self.room.node_of[task])
+        cost: NDArray[np.float64] = self._labels[self.problem.component[task]].copy()
+        for rule, counts in zip(self._rules, self._each, strict=True):
+            if rule.group[self.problem.component[task]] >= 0:
+                counts.change(task, node, -1)
+                cost += rule.constraint.weight * ~counts.open_to(task, self.room.free)
+                counts.change(task, node)
+        return cost
+
+    def _move(self, task: int) -> bool:
+        here, cost = int(self.room.node_of[task]), self._cost(task)
+        if not cost[here]:
+            return False
+        self.room.remove(task)
+        fits = np.flatnonzero(self.room.fits(task))
+        units = self.problem.traffic.of_task(task, self.room.node_of, self.problem.m)
+        there = min(fits.tolist(), key=lambda node: (cost[node], -units[node], node), default=here)
+        if cost[there] >= cost[here]:
+            there = here
+        self.room.place(task, there)
+        if there != here and self._breaks_another(task, here):
+            self.room.remove(task)
+            self.room.place(task, here)
+            there = here
+        if there != here:
+            self._change(task, here, -1)
+            self._change(task, there, 1)
+        return there != here
+
+    def _breaks_another(self, task: int, here: int) -> bool:
+        """Check whether a task breaks another rule where it is now, as a batch that takes too long."""
+        before = self.room.node_of.copy()
+        before[task] = here
+        return any(rule.worsens(before, self.room.node_of) for rule in self.problem.rules)
+
+    def _change(self, task: int, node: int, sign: int) -> None:
+        for counts in self._each:
+            counts.change(task, node, sign)
+
+
+def _of(group: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
+    return tuple((0,) if each >= 0 else () for each in group)
