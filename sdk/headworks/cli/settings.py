@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 
 import click
 
-from headworks.cli.plugin_commands import SetAside
 from headworks.control.settings import read_toml
 from headworks.errors import DocumentError, known_names, pointer
 
@@ -57,11 +56,18 @@ def refuse_broken(context: click.Context) -> None:
         raise error
 
 
+def _is_set_aside(command: click.Command) -> bool:
+    # Plugins' commands are looked at only where there is a file.
+    from headworks.cli.plugin_commands import SetAside
+
+    return isinstance(command, SetAside)
+
+
 def _called(context: click.Context, words: Sequence[str]) -> click.Context:
     """Context of the command that words name, as far as they do."""
     for word in words:
         command = context.command.get_command(context, word) if isinstance(context.command, click.Group) else None
-        if command is None or isinstance(command, SetAside):
+        if command is None or _is_set_aside(command):
             break
         context = click.Context(command, info_name=word, parent=context)
     return context
@@ -103,7 +109,7 @@ def _table(root: click.Context, command: click.Command, table: object, path: Pat
         if option := options.get(name.replace("_", "-")):
             found |= _value(root, option, value, path, pointer(*where, name))
         elif below := inner(root, name):
-            found[name] = {} if isinstance(below, SetAside) else _table(root, below, value, path, *where, name)
+            found[name] = {} if _is_set_aside(below) else _table(root, below, value, path, *where, name)
         else:
             raise _unknown(root, command, name, path, *where)
     return found

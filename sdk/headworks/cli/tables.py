@@ -7,8 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from headworks.cli.output import table
 from headworks.model.plan import STARVED
-from headworks.report.constraints import CONSTRAINT_COLUMNS, constraint_rows
-from headworks.report.format import bound_text, comparison_cells, percent, quantity, repair_rows
+from headworks.report.format import (
+    CONSTRAINT_COLUMNS,
+    bound_text,
+    comparison_cells,
+    constraint_rows,
+    percent,
+    quantity,
+    repair_rows,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

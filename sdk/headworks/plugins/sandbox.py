@@ -19,7 +19,6 @@ from headworks.model.scaling import rescaled
 from headworks.plugins.deadline import LOST
 from headworks.plugins.guard import failure, keep_traceback
 from headworks.plugins.own_process import native_to_stderr
-from headworks.plugins.processes import Answer, no_plan
 from headworks.problem import Problem
 from headworks.problem.plan.check import check_plan
 from headworks.problem.plan.score import score
@@ -41,6 +40,32 @@ PREPARATION = 60.0
 """Seconds for `headworks_prepare`."""
 GRACE = 10.0
 """Seconds for the answer of a scheduler that Ctrl-C asked for its best plan so far."""
+
+
+@attrs.frozen(kw_only=True)
+class Answer:
+    """Answer of a scheduler.
+
+    Attributes:
+        plan: What it answered, checked by nobody.
+        reasons: Reasons why there is no plan; none if it answered.
+        early: Whether its search was ended early.
+        changed: Whether it changed the request that it was lent.
+    """
+
+    plan: Any = None
+    reasons: tuple[Reason, ...] = ()
+    early: bool = False
+    changed: bool = False
+
+
+def no_plan(code: str, name: str, message: str) -> Reason:
+    """Reason why a scheduler has no plan.
+
+    Args:
+        message: What it did, as the end of a sentence that begins with its name.
+    """
+    return Reason(code=code, subject=name, message=f"{name} {message}; the running assignment is held")
 
 
 @attrs.define

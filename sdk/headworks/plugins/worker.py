@@ -19,8 +19,8 @@ from headworks.plugins.deadline import abandoned
 from headworks.plugins.guard import LOG
 from headworks.plugins.host import PluginHost
 from headworks.plugins.own_process import collect_seldom
-from headworks.plugins.processes import PREPARED, WRITTEN, as_line, no_plan
-from headworks.plugins.sandbox import SchedulerCall, attempt, faults
+from headworks.plugins.processes import PREPARED, WRITTEN, as_line
+from headworks.plugins.sandbox import SchedulerCall, attempt, faults, no_plan
 from headworks.toolbox.cancel import Cancellation
 
 if TYPE_CHECKING:

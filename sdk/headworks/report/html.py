@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from headworks.problem import Problem
-from headworks.report.constraints import CONSTRAINT_COLUMNS, constraint_rows
-from headworks.report.format import bound_text, comparison_cells, repair_rows
+from headworks.report.format import CONSTRAINT_COLUMNS, bound_text, comparison_cells, constraint_rows, repair_rows
 from headworks.report.placement import placement_svg
 
 if TYPE_CHECKING:

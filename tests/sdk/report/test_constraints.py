@@ -11,7 +11,7 @@ from headworks.cli.main import headworks
 from headworks.documents import write
 from headworks.model import Constraint, ConstraintKind, FrozenMap, Plan, Status
 from headworks.plugins.host import PluginHost
-from headworks.report.constraints import constraint_rows
+from headworks.report.format import constraint_rows
 from headworks.report.html import comparison_page
 from small_requests import at, component, node, request, topology, word_count
 
