@@ -15,7 +15,7 @@ from headworks_lab.spark.query import Burners
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from headworks.model import Component, Observation, Stream, Topology
+    from headworks.model import Component, Node, Observation, Stream, Topology
     from headworks_lab.spark.layers import Layer
     from headworks_lab.spark.query import Query
 
@@ -27,25 +27,26 @@ def question(
     seen: Observation,
     declared: Request,
     queries: Mapping[str, Query],
-    bandwidths: Mapping[str, float | None],
+    hosts: Mapping[str, Node],
     smaller: float,
 ) -> Request:
     """The request for a scheduler, to which nothing runs yet.
 
     What a pilot run measured of traffic is kept. Of the processor time of burners it says what Python workers took by
-    the clock, which on a busy machine is more: that is as declared. That of a real query is as measured, and by the
-    factor larger by which nodes were made smaller. Batches may be longer than by Spark's own placement.
+    the clock, which on a busy machine is more: that is as declared, and so are the processors of nodes. That of a real
+    query is as measured, and by the factor larger by which nodes were made smaller. Batches may be longer than by
+    Spark's own placement.
 
     Args:
         seen: All queries, by Spark's own placement.
-        declared: The workload, and the seed of the plan.
+        declared: The workload as it is before it is made smaller, and the seed of the plan.
         queries: What stands for each topology, by its id.
-        bandwidths: Bytes/s of each node, by its id.
+        hosts: Node of the workload that stands on each host.
         smaller: The factor by which nodes were made smaller.
     """
     by_id = {each.id: each for each in declared.topologies}
     found = [_told(each, by_id[each.id], queries[each.id], declared, seen, smaller) for each in seen.topologies]
-    nodes = tuple(attrs.evolve(each, bandwidth=bandwidths.get(each.id)) for each in seen.cluster.nodes)
+    nodes = tuple(_as_declared(each, hosts[each.id]) for each in seen.cluster.nodes)
     return Request(
         cluster=attrs.evolve(seen.cluster, nodes=nodes),
         topologies=tuple(each.topology() for each in found),
@@ -54,6 +55,11 @@ def question(
         limits=attrs.evolve(declared.limits, slowdown=None),
         seed=declared.seed,
     )
+
+
+def _as_declared(found: Node, declared: Node) -> Node:
+    capacity = Resources({**found.capacity, "cpu": declared.capacity.cpu})
+    return attrs.evolve(found, capacity=capacity, bandwidth=declared.bandwidth)
 
 
 def _told(
@@ -99,22 +105,23 @@ class _Burning:
         self._found, self._declared, self._stages = found, declared, stages
         self._profiles = [each for each in profiles if each.topology == declared.id]
         self._rates = component_rates(declared)
-        self._names = [each.id for each in found.components]
-        self._stage_of = {part.id: name for name, stage in self._named() for part in stage.components}
-
-    def _named(self) -> Iterator[tuple[str, Layer]]:
-        return zip(self._names, self._stages, strict=True)
+        names, parts = [each.id for each in found.components], {each.id: each for each in declared.components}
+        # The stages are of the workload made smaller, which declares less.
+        self._parts = {
+            name: tuple(parts[each.id] for each in stage.components) for name, stage in zip(names, stages, strict=True)
+        }
+        self._stage_of = {part.id: name for name, stage in self._parts.items() for part in stage}
 
     def topology(self) -> Topology:
         """The query with rates, selectivities, sizes of tuples, and the mean demand of a stage's tasks."""
         parts = {each.id: each for each in self._found.components}
-        components = tuple(self._component(parts[name], stage) for name, stage in self._named())
+        components = tuple(self._component(parts[name], stage) for name, stage in self._parts.items())
         return attrs.evolve(self._found, components=components, streams=tuple(map(self._stream, self._found.streams)))
 
     def samples(self) -> Iterator[TaskSample]:
         """Declared processor time of each task."""
-        for name, stage in self._named():
-            points = [part.demand.cpu for part in stage.components for _ in range(part.parallelism)]
+        for name, stage in self._parts.items():
+            points = [part.demand.cpu for part in stage for _ in range(part.parallelism)]
             for index, cpu in enumerate(points):
                 yield TaskSample(task=f"{self._found.id}/{name}/{index}", cpu=cpu, source=DECLARED)
 
@@ -122,18 +129,18 @@ class _Burning:
         """Profiles of each stage whose components all have one, weighted by the tuples that they take."""
         for machine in sorted({each.machine_type for each in self._profiles}):
             own = {each.component: each for each in self._profiles if each.machine_type == machine}
-            for name, stage in self._named():
-                rate, ids = self._rate(stage), [part.id for part in stage.components]
+            for name, stage in self._parts.items():
+                rate, ids = self._rate(stage), [part.id for part in stage]
                 if rate and set(ids) <= own.keys():
                     e = math.fsum(own[part].e * self._rates[part] for part in ids) / rate
                     met = math.fsum(own[part].met for part in ids) / len(ids)
                     yield Profile(topology=self._found.id, component=name, machine_type=machine, e=e, met=met)
 
-    def _rate(self, stage: Layer) -> float:
-        return math.fsum(self._rates[part.id] for part in stage.components)
+    def _rate(self, stage: Sequence[Component]) -> float:
+        return math.fsum(self._rates[part.id] for part in stage)
 
-    def _component(self, component: Component, stage: Layer) -> Component:
-        points = math.fsum(part.demand.cpu * part.parallelism for part in stage.components)
+    def _component(self, component: Component, stage: Sequence[Component]) -> Component:
+        points = math.fsum(part.demand.cpu * part.parallelism for part in stage)
         demand = Resources({**component.demand, "cpu": points / component.parallelism})
         rate = self._rate(stage)
         if component.kind is Kind.SPOUT:

@@ -98,9 +98,9 @@ class Experiment:
         seen = self._seen(WARM_UP)
         if scheduler == OWN:
             return
-        rates = (each.bandwidth for each in self.asked.cluster.nodes)
-        bandwidths = dict(zip((each.host for each in self.cluster.workers), rates, strict=True))
-        plan = host.schedule(scheduler, question(seen, declared, self.queries, bandwidths, self.smaller))
+        nodes = sorted(declared.cluster.nodes, key=lambda each: each.id)
+        hosts = dict(zip((each.host for each in self.cluster.workers), nodes, strict=True))
+        plan = host.schedule(scheduler, question(seen, declared, self.queries, hosts, self.smaller))
         if plan.status is not Status.OK:
             why = "; ".join(reason.message for reason in plan.reasons[:3])
             raise EngineError(f"{scheduler} has no placement, it is {plan.status}: {why}")

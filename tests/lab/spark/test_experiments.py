@@ -17,6 +17,7 @@ import pytest
 from headworks.errors import EngineError
 from headworks.model import Flow, FrozenMap, Kind, Metrics, Observation, Profile, Resources, Slot, Stream, TaskSample
 from headworks_lab.measure.figures import Witness
+from headworks_lab.measure.sizing import factor, fitted
 from headworks_lab.nexmark import Nexmark
 from headworks_lab.spark.asking import question
 from headworks_lab.spark.bench import SparkBench, workers
@@ -118,6 +119,8 @@ def test_spouts_emit_their_rate_however_it_divides() -> None:
     assert max(found.values()) - min(found.values()) <= 3
 
 
+HOSTS = {"h1": node("a", 250.0, bandwidth=1e6), "h2": node("b", 150.0)}
+"""Nodes of a workload, by the host that each stands on."""
 STREAMS = (Stream(source="in", target="out"),)
 
 
@@ -167,7 +170,11 @@ def test_a_scheduler_is_told_what_the_workload_declares_and_the_pilot_run_measur
         Profile(topology="words", component="count", machine_type="m", e=0.1, met=3.0),
     )
     declared = attrs.evolve(word_count(), profiles=profiles, seed=7)
-    asked = question(seen(), declared, {"words": Burners(LAYERS)}, {"h1": 1e6}, 0.5)
+    small = layers(fitted(declared, 1).topologies[0], (), 2.0)
+    asked = question(seen(), declared, {"words": Burners(small)}, HOSTS, factor(declared, 1))
+    load = sum(each.demand.cpu * each.parallelism for each in asked.topologies[0].components)
+    assert load == sum(each.demand.cpu * each.parallelism for each in WORDS.components)
+    assert [each.capacity.cpu for each in asked.cluster.nodes] == [250.0, 150.0]
     found = asked.topologies[0]
     assert [(each.id, each.rate, each.selectivity, each.demand.cpu) for each in found.components] == [
         ("stage-0", 100.0, 1.0, 20.0),
@@ -193,7 +200,7 @@ def test_a_scheduler_is_told_what_the_workload_declares_and_the_pilot_run_measur
 def test_of_real_work_a_scheduler_is_told_what_the_pilot_run_measured() -> None:
     real = NexmarkQuery(name="q1", nexmark=Nexmark(), rows=1.0, sources=1, partitions=1)
     told = attrs.evolve(seen(), topologies=(with_points(seen().topologies[0], 20.0),))
-    asked = question(told, word_count(), {"words": real}, {}, 0.25)
+    asked = question(told, word_count(), {"words": real}, HOSTS, 0.25)
     # nodes that are four times as large have tasks that are
     assert [each.demand.cpu for each in asked.topologies[0].components] == [80.0] * 3
     assert {each.task: (each.cpu, each.source) for each in asked.metrics.tasks} == {
