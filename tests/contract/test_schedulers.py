@@ -6,7 +6,8 @@ import pytest
 
 from headworks.plugins.host import PluginHost
 from headworks.testing import RULES, FirstFit, SchedulerContract
-from headworks.testing.instances.cases import Cases
+from headworks.testing.instances.cases import Cases, corners
+from headworks.testing.instances.edge_cases import edge_cases
 from tiers import THOROUGH
 
 FEWER = {"dstorm-plus": {"steps": 250}, "optimal": {"effort": 0.005}}
@@ -15,7 +16,9 @@ by every rule in a thorough run."""
 
 
 class BuiltIn(SchedulerContract):
-    """A scheduler that is installed with Headworks: it is asked a third of the requests, and all in a thorough run."""
+    """A scheduler that is installed with Headworks: it is asked every corner and odd request, a third of the others,
+    and all in a thorough run.
+    """
 
     options = None
 
@@ -32,7 +35,9 @@ class BuiltIn(SchedulerContract):
     def headworks_cases(headworks_cases):
         if THOROUGH:
             return headworks_cases
-        return Cases(mixed=headworks_cases.mixed[::3], small=headworks_cases.small[::3])
+        odd = len(corners()) + len(edge_cases())
+        mixed = (*headworks_cases.mixed[:odd], *headworks_cases.mixed[odd::3])
+        return Cases(mixed=mixed, small=headworks_cases.small[::3])
 
 
 class TestEven(BuiltIn):

@@ -61,7 +61,7 @@ def _hardest_first(instances: InstanceCounts) -> list[int]:
     """Components without a task that stays: those that fewest machines take first, then those of largest MET."""
     missing = np.flatnonzero(~instances.floor.any(axis=1)).tolist()
     width = {part: len(_machines(instances, instances.floor, part, tight=False)) for part in missing}
-    cost = np.where(instances.profiled.covers, instances.profiled.met, np.inf).min(axis=1).round(9)
+    cost = np.where(instances.profiled.covers, instances.profiled.met, np.inf).min(axis=1, initial=np.inf).round(9)
     return sorted(missing, key=lambda part: (width[part], -cost[part], part))
 
 

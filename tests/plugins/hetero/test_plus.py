@@ -8,7 +8,7 @@ import attrs
 import numpy as np
 import pytest
 
-from headworks.model import Component, Kind, Limits, Node, Resources, Status
+from headworks.model import Cluster, Component, Kind, Limits, Node, Resources, Status
 from headworks.plugins.host import PluginHost
 from headworks.testing.instances.build import SeededDice
 from headworks.testing.instances.profiled import build_profiled
@@ -54,6 +54,9 @@ def test_what_cannot_be_is_a_status():
     assert run(profiled([[0.1], [0.1]], met=60.0)).status is Status.INFEASIBLE
     assert run(profiled([[0.1]], rate=0.0)).status is Status.OK
     assert run(attrs.evolve(profiled([[0.1]]), profiles=())).status is Status.OK
+    nowhere = run(attrs.evolve(profiled([[0.1]]), cluster=Cluster()))
+    assert nowhere.status is Status.INFEASIBLE
+    assert "the cluster is empty" in nowhere.reasons[-1].message
 
 
 @pytest.mark.parametrize("shape", SHAPES)

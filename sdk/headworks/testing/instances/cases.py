@@ -7,7 +7,7 @@ import random
 
 import attrs
 
-from headworks.model import Cluster, Component, Kind, Node, Request, Resources, Stream, Topology
+from headworks.model import Cluster, Component, Kind, Node, Profile, Request, Resources, Stream, Topology
 from headworks.testing.instances.build import SMALL, SeededDice, Size, build_request, constrained
 from headworks.testing.instances.edge_cases import edge_cases
 
@@ -42,7 +42,7 @@ def make_cases(seed: int = 0, count: int = COUNT) -> Cases:
 
 
 def corners() -> tuple[Request, ...]:
-    """Requests at the edge of the model: empty ones, a node without slots, a task without demand."""
+    """Requests at the edge of the model, without profiles and with: empty ones, a node without slots, no demand."""
     node = Node(id="n0", capacity=Resources(cpu=100.0, memory=1024.0), slots=(6700,))
     bare = Node(id="n0", capacity=Resources(cpu=100.0), slots=())
     spout = Component(id="c0", kind=Kind.SPOUT, demand=Resources(cpu=60.0))
@@ -50,7 +50,7 @@ def corners() -> tuple[Request, ...]:
     two = Topology(id="t1", components=(spout,))
     none = Topology(id="t0", components=(attrs.evolve(spout, parallelism=0),))
     idle = Topology(id="t0", components=(Component(id="c0", kind=Kind.SPOUT),))
-    return (
+    bare_ones = (
         Request(),
         Request(cluster=Cluster(nodes=(node,))),
         Request(topologies=(one,)),
@@ -60,6 +60,17 @@ def corners() -> tuple[Request, ...]:
         Request(cluster=Cluster(nodes=(node,)), topologies=(one,)),
         Request(cluster=Cluster(nodes=(node,)), topologies=(one, two)),
     )
+    return (*bare_ones, *(_with_profiles(each) for each in bare_ones if each.topologies))
+
+
+def _with_profiles(request: Request) -> Request:
+    """The request with a profile of every component, on a machine of no named type."""
+    profiles = tuple(
+        Profile(topology=topology.id, component=part.id, machine_type="", e=0.1, met=5.0)
+        for topology in request.topologies
+        for part in topology.components
+    )
+    return attrs.evolve(request, profiles=profiles)
 
 
 def chain(parallelism: int, nodes: int) -> Request:
