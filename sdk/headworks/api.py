@@ -111,9 +111,6 @@ def why(
 
     Args:
         task: Id of the task, `TOPOLOGY/COMPONENT/INDEX`.
-        options: The scheduler's options by name; text is converted.
-        deadline: Seconds to plan, instead of the request's own limit.
-        host: The plugins to use; all that are installed by default.
 
     Raises:
         DocumentError: The request breaks its schema or contradicts itself, or has no such task.
@@ -137,11 +134,6 @@ def compare(
     host: PluginHost | None = None,
 ) -> Comparison:
     """Plan one request with several schedulers, all installed ones by default; see `plan`.
-
-    Args:
-        schedulers: Names of the schedulers; all that are installed by default.
-        deadline: Seconds to plan; None keeps the limit.
-        host: The plugins to choose from; all that are installed by default.
 
     Raises:
         DocumentError: The request breaks its schema or contradicts itself.
@@ -170,11 +162,7 @@ def tightest(plans: Iterable[Plan]) -> Bound | None:
 
 
 def gap_to(bound: Bound | None, plan: Plan) -> float | None:
-    """Relative gap of a whole plan to a bound; see `Row.gap`.
-
-    Args:
-        bound: The bound, None if there is none.
-    """
+    """Relative gap of a whole plan to a bound; see `Row.gap`."""
     if bound is None or plan.status is not Status.OK:
         return None
     if not plan.measured and plan.scores.utilisation > 1:  # it fits what was declared, the bound what was measured
@@ -219,10 +207,6 @@ def find_request(text: str, host: PluginHost) -> Request:
 
 def workload(name: str, *, host: PluginHost | None = None) -> Request:
     """The request of a workload that a plugin names, such as `dstorm:linear`; `headworks workloads` lists them.
-
-    Args:
-        name: `PLUGIN:WORKLOAD`.
-        host: The plugins to choose from; all that are installed by default.
 
     Raises:
         DocumentError: The plugin has no such workload.
@@ -276,14 +260,7 @@ def limited(
     slowdown: float | None = None,
     seed: int | None = None,
 ) -> Request:
-    """The request with some of its limits replaced.
-
-    Args:
-        deadline: Seconds to plan; None keeps the limit.
-        max_moves: Running tasks that may move; None keeps the limit.
-        slowdown: Times as long as by the engine's own scheduler that a batch may take; None keeps the limit.
-        seed: Seed; None keeps the request's.
-    """
+    """The request with some of its limits replaced; None keeps one as it is."""
     limits = request.limits
     if deadline is not None:
         limits = attrs.evolve(limits, deadline=deadline)

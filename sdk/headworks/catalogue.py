@@ -31,9 +31,5 @@ def documents(host: PluginHost) -> dict[str, type | Mapping[str, Any]]:
 
 
 def schemas(host: PluginHost) -> dict[str, Mapping[str, Any]]:
-    """The JSON Schema of each document.
-
-    Args:
-        host: The plugins; all are loaded.
-    """
+    """The JSON Schema of each document."""
     return {name: schema_of(kind) if isinstance(kind, type) else kind for name, kind in documents(host).items()}

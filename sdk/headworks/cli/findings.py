@@ -25,11 +25,7 @@ TESTS = f"contract tests: {how_to_install('testing')}"
 
 
 def examine(host: PluginHost, commands: Iterable[Quarantined] = ()) -> tuple[Finding, ...]:
-    """Look at Python, at what every plugin needs, and at every plugin.
-
-    Args:
-        host: The plugins; all are loaded.
-    """
+    """Look at Python, at what every plugin needs, and at every plugin."""
     return (
         _python(),
         *dict.fromkeys(need for needs in host.gather("headworks_needs") for need in needs),

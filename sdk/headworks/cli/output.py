@@ -88,11 +88,7 @@ def steps(what: str, count: int, unit: str = "steps") -> Iterator[Callable[[str]
 
 
 def emit(data: Any, *renderables: RenderableType, as_json: bool) -> None:
-    """Print data on stdout: as JSON, or as what a person would rather read.
-
-    Args:
-        data: Plain data for JSON.
-    """
+    """Print data on stdout: as JSON, or as what a person would rather read."""
     if as_json:
         click.echo(json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False, default=str))
         return

@@ -31,9 +31,6 @@ class FiniteRange(click.FloatRange):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """Read a number.
 
-        Args:
-            value: As it was typed, or a default.
-
         Raises:
             BadParameter: It is no number, not finite, or beyond a bound.
         """

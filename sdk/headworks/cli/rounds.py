@@ -71,7 +71,6 @@ def run_rounds(
     """Run and show rounds until there were enough or the application ended; the number of bad ones (`bad_rounds`).
 
     Args:
-        as_json: Show each as one line of JSON.
         wait: Lets the seconds between two rounds pass: an engine may have a clock of its own.
     """
     outcomes: Counter[str] = Counter()
@@ -97,22 +96,14 @@ def bad_rounds(outcomes: Mapping[str, int]) -> int:
 
 
 def show_round(done: Round, *, as_json: bool) -> None:
-    """Print a round: one line of JSON, or a sentence and the moves.
-
-    Args:
-        as_json: True for JSON, on stdout alone.
-    """
+    """Print a round: one line of JSON, or a sentence and the moves."""
     message, data = round_text(done, as_json=as_json)
     click.echo(message, err=True, nl=False)
     click.echo(data, nl=False)
 
 
 def round_text(done: Round, *, as_json: bool) -> tuple[str, str]:
-    """A round as text for stderr and for stdout.
-
-    Args:
-        as_json: True for JSON, on stdout alone.
-    """
+    """A round as text for stderr and for stdout."""
     # numpy, cattrs and rich cost 0.2 s, which the list of commands does not need.
     from headworks.cli.tables import moves_table, repairs_table
     from headworks.documents import unstructure
@@ -139,11 +130,7 @@ class Screen:
     """
 
     def __init__(self, background: BackgroundQueue, *, as_json: bool) -> None:
-        """Take the way there.
-
-        Args:
-            as_json: Show rounds as JSON.
-        """
+        """Take the way there."""
         self._background, self._as_json = background, as_json
         self._unread = self._told = 0
 

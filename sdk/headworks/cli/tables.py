@@ -104,11 +104,7 @@ def repairs_table(plan: Plan) -> Any:
 
 
 def constraint_tables(request: Request, plans: Mapping[str, Plan]) -> list[Any]:
-    """Table of the constraints and the plans that break them; none where a request has no constraints.
-
-    Args:
-        plans: Plans for it, by a name; a single one needs none.
-    """
+    """Table of the constraints and the plans that break them; none where a request has no constraints."""
     rows = constraint_rows(request, plans)
     return [table(f"{len(rows)} constraints", CONSTRAINT_COLUMNS, rows)] if rows else []
 

@@ -30,11 +30,7 @@ class BackgroundQueue:
     """
 
     def __init__(self, name: str, *, waiting: int = WAITING) -> None:
-        """Take the name of the thread.
-
-        Args:
-            waiting: Entries that wait at most.
-        """
+        """Take the name of the thread."""
         self.dropped = self.failed = 0
         self._lock = threading.Lock()
         self._queue: queue.Queue[Callable[[], None] | None] = queue.Queue(waiting)

@@ -1,6 +1,7 @@
 """Guards against thrashing of the control loop: cool-down, least gain, backoff, rollback of plans that did harm.
 
 Pure functions of what a round sees and of what is remembered of the rounds before it; the loop acts on their answers.
+`now` is in seconds, on the clock of the loop.
 """
 
 from __future__ import annotations
@@ -63,11 +64,7 @@ def count_again(before: Repeated, done: Round) -> Repeated:
 
 
 def given_up_reason(request: Request, plan: Plan, repeated: Repeated, *, most: int) -> str:
-    """Reason to carry no plan out any more, "" to go on: the same failed too often in a row, and nothing has changed.
-
-    Args:
-        most: How often it may be seen.
-    """
+    """Reason to carry no plan out any more, "" to go on: the same failed `most` times in a row, and nothing changed."""
     if repeated.times < most or repeated.among != _world(request):
         return ""
     return (
@@ -166,11 +163,7 @@ class Memory:
 
 
 def remember(memory: Memory, done: Round, guards: Guards, *, now: float) -> Memory:
-    """Memory after a round that ended at `now`.
-
-    Args:
-        now: Time in seconds, on the clock of the loop.
-    """
+    """Memory after a round that ended at `now`."""
     # A round that failed with a request and without a plan is one whose way back raised.
     if done.receipt is None and not (done.outcome == "failed" and done.request is not None):
         return memory
@@ -232,11 +225,7 @@ def running(request: Request) -> Scores:
 
 
 def interval_reason(verdict: Verdict, memory: Memory, *, now: float) -> str:
-    """Reason not to ask for a plan yet, "" to ask for it now: the scheduling interval has not passed.
-
-    Args:
-        now: Time in seconds, on the clock of the loop.
-    """
+    """Reason not to ask for a plan yet, "" to ask for it now: the scheduling interval has not passed."""
     passed = None if memory.acted is None else now - memory.acted
     if passed is None or passed >= verdict.interval:
         return ""
@@ -253,9 +242,6 @@ def wait_reason(
     nor of one that starves a topology on purpose: its goal is priority. Where no gain is named (`LEAST_GAIN`), one that
     needs fewer nodes or less money is consolidation, and goes on too; and a scheduler without the promise to lessen
     traffic has goals that no figure may show, so that none is asked of it.
-
-    Args:
-        now: Time in seconds, on the clock of the loop.
     """
     before = running(request)
     # A task without a slot does no work at all: no cool-down and no least gain may keep it waiting.

@@ -46,9 +46,6 @@ def loads(text: str | bytes, kind: type[T], *, source: str = "") -> T:
 def read(path: str | Path, kind: type[T]) -> T:
     """Read a document from a file; see `loads`.
 
-    Args:
-        kind: Class of the value, such as `Request`.
-
     Raises:
         DocumentError: The file cannot be read, or is none of that kind.
     """
@@ -120,10 +117,7 @@ def dumps(value: Any, *, indent: int | None = 2) -> str:
 
 
 def write(path: str | Path, value: Any) -> None:
-    """Write a document to a file, whole or not at all.
-
-    Args:
-        path: The file; its folder is made.
+    """Write a document to a file, whole or not at all; its folder is made.
 
     Raises:
         DocumentError: The place cannot be written.
@@ -132,11 +126,9 @@ def write(path: str | Path, value: Any) -> None:
 
 
 def write_text(path: str | Path, text: str) -> None:
-    """Write a file whole or not at all: beside its place first, then renamed into it. A device is written to.
+    """Write a text as UTF-8, whole or not at all: beside its place first, then renamed into it. A device is written to.
 
-    Args:
-        path: The file; its folder is made.
-        text: All that it shall hold, as UTF-8.
+    The folder of the file is made.
 
     Raises:
         DocumentError: The place cannot be written.

@@ -41,13 +41,10 @@ def stream_rates(topology: Topology, where: str = "") -> tuple[float, ...]:
     return tuple(_rate(stream, output, splits) for stream in topology.streams)
 
 
-def component_rates(topology: Topology, where: str = "") -> dict[str, float]:
+def component_rates(topology: Topology) -> dict[str, float]:
     """Tuples per second that all tasks of each component together process, by component id.
 
     A spout processes what it emits, a bolt what it receives; a spout that states no rate counts as 1 tuple/s.
-
-    Args:
-        where: JSON pointer of the topology, for errors.
 
     Raises:
         DocumentError: A cycle of streams has no stated rate.
@@ -55,7 +52,7 @@ def component_rates(topology: Topology, where: str = "") -> dict[str, float]:
     parts = tuple(attrs.evolve(part, rate=1.0) if _silent(part) else part for part in topology.components)
     topology = attrs.evolve(topology, components=parts)
     received: dict[str, list[float]] = defaultdict(list)
-    for stream, rate in zip(topology.streams, stream_rates(topology, where), strict=True):
+    for stream, rate in zip(topology.streams, stream_rates(topology), strict=True):
         received[stream.target].append(rate)
     return {
         part.id: part.rate if part.kind == Kind.SPOUT and part.rate is not None else math.fsum(received[part.id])
@@ -114,7 +111,6 @@ def depths(topology: Topology, where: str = "") -> dict[str, int]:
 
     Args:
         topology: Streams of it may form no cycle.
-        where: JSON pointer of the topology, for errors.
 
     Raises:
         DocumentError: Its streams form a cycle.

@@ -195,11 +195,7 @@ def rescale_refusals(plan: Plan, topologies: Iterable[Topology]) -> tuple[Step, 
 
 
 def rescale_differences(plan: Plan, topologies: Iterable[Topology]) -> Iterator[str]:
-    """A sentence for each component whose parallelism in the plan is not the one that runs.
-
-    Args:
-        topologies: The topologies as the engine runs them.
-    """
+    """A sentence for each component whose parallelism in the plan is not the one that runs."""
     for topology in topologies:
         for part in topology.components:
             wanted = plan.parallelism.get(f"{topology.id}/{part.id}", part.parallelism)

@@ -104,9 +104,6 @@ def check_counts(data: Any) -> None:
 def check_assigned(data: Any, tasks: int = MAX_TASKS) -> None:
     """Refuse plain data that assign more tasks than there are, before values are made of them.
 
-    Args:
-        data: What is to become a request, an observation or a plan; nothing is known of it yet.
-
     Raises:
         DocumentError: With a pointer to the last of them.
     """

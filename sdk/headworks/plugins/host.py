@@ -123,9 +123,6 @@ class PluginHost:
     def options(self, name: str, given: Mapping[str, Any] | None = None) -> Any:
         """An instance of a scheduler's options class; text values are converted to the field's type.
 
-        Args:
-            given: Values by name; text is converted.
-
         Raises:
             OptionError: An option is unknown or its value does not fit.
         """
@@ -184,11 +181,7 @@ class PluginHost:
         return None if plan.status is Status.HELD else plan
 
     def analyse(self, name: str, observation: Observation, options: Any = None) -> Verdict:
-        """Ask a scheduler whether a new plan is called for; one without an opinion always says yes.
-
-        Args:
-            options: An instance of its options class, or values by name; None for the defaults.
-        """
+        """Ask a scheduler whether a new plan is called for; one without an opinion always says yes."""
         plugin = self.plugin(name, "headworks_schedule")
         if "headworks_analyse" not in plugin.hooks:
             return Verdict(replan=True, state="unjudged")

@@ -198,20 +198,12 @@ def imported(entry: EntryPoint) -> Any:
 
 
 def set_aside(name: str, entries: tuple[EntryPoint, ...], reason: str) -> Quarantined:
-    """An entry point that is not used, and where it comes from.
-
-    Args:
-        entries: Its entry points.
-    """
+    """An entry point that is not used, and where it comes from."""
     return Quarantined(name=name, origin=", ".join(map(_origin, entries)), reason=reason)
 
 
 def twice(name: str, entries: tuple[EntryPoint, ...]) -> str:
-    """Reason to set a name aside that several entry points have.
-
-    Args:
-        entries: Its entry points.
-    """
+    """Reason to set a name aside that several entry points have."""
     distributions = {each.dist.name if each.dist else "unknown" for each in entries}
     if len(distributions) > 1:
         return f"{len(distributions)} distributions name {name!r}; uninstall all but one"

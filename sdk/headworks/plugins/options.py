@@ -24,9 +24,6 @@ WORDS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "of
 def make_options(plugin: str, kind: type, given: Mapping[str, Any]) -> Any:
     """Build options.
 
-    Args:
-        given: Text, as on a command line, or plain values, as in JSON and TOML, by name.
-
     Raises:
         OptionError: A name is unknown, a value does not fit its type, or the class itself refuses it.
     """

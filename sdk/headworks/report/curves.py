@@ -50,9 +50,6 @@ def curves_svg(panels: Sequence[CurvePanel], marks: Sequence[tuple[float, str]] 
     Args:
         panels: At least one; its curves begin at their first point.
         marks: Seconds at which something happened, and the text of each.
-
-    Returns:
-        An `svg` element.
     """
     end = max((time for panel in panels for curve in panel.curves for time, _ in curve.points), default=0.0) or 1.0
     names = dict.fromkeys((curve.name, curve.colour) for curve in panels[0].curves if not curve.dashed)

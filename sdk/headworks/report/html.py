@@ -70,11 +70,7 @@ class Panel:
 
 
 def page(title: str, intro: Sequence[str], parts: Iterable[Table | Panel]) -> str:
-    """One HTML page.
-
-    Args:
-        parts: Tables and pictures, in order.
-    """
+    """One HTML page."""
     paragraphs = "".join(f"<p>{escape(text)}</p>" for text in intro)
     body = "".join(_table(part) if isinstance(part, Table) else _panel(part) for part in parts)
     return (

@@ -53,9 +53,6 @@ def placement_svg(problem: Problem, assignment: FrozenMap[str, Slot]) -> str:
     In a small cluster each box is a node, as wide as its CPU capacity allows, each cell a task in the colour of
     its component, and each band the traffic between two nodes, as thick as its share of all traffic. Tasks without
     a place are in a box of their own. In a large cluster each square is a node, the fuller the darker.
-
-    Args:
-        assignment: Slot of each task, by task id.
     """
     node_of = problem.node_of(assignment)
     if problem.m > DETAILED or problem.n > TASKS:

@@ -127,9 +127,6 @@ class Keeper:
     def keep_state(self, observation: Observation, end: float) -> None:
         """Write the state of an engine if it is another than the last one.
 
-        Args:
-            end: End of the window, seconds since the epoch.
-
         Raises:
             DocumentError: The file cannot be written.
         """

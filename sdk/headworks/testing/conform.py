@@ -71,7 +71,6 @@ def conform(
     Args:
         host: The plugins to choose from; all that are installed by default.
         seed: Chooses the requests; the same seed gives the same ones everywhere.
-        options: Its options by name; the defaults without.
 
     Raises:
         PluginError: There is no such scheduler.

@@ -18,11 +18,7 @@ if TYPE_CHECKING:
 
 
 def broken_constraints(request: Request, assignment: Mapping[str, Slot]) -> tuple[str, ...]:
-    """Hard constraints that an assignment breaks though the running one keeps them there, a sentence each.
-
-    Args:
-        assignment: Slot of each task, by task id.
-    """
+    """Hard constraints that an assignment breaks though the running one keeps them there, a sentence each."""
     nodes = {node.id: node for node in request.cluster.nodes}
     alive = {
         task: slot

@@ -123,11 +123,7 @@ def whole_rule(
     needs: str = "",
     without: bool = False,
 ) -> Callable[[Check], Rule]:
-    """Make a rule of a check over all cases.
-
-    Args:
-        needs: Capability that makes it binding, "" for none.
-    """
+    """Make a rule of a check over all cases."""
     return lambda check: Rule(id=id, statement=statement, needs=needs, whole=check, without=without)
 
 

@@ -100,10 +100,6 @@ class InstanceCounts:
         """Make a plan of counts, shape (K, m), each component having one at least, at a factor of the stated rates.
 
         Numbers of tasks that cannot be while a component runs (`least`, `most`) are brought to the nearest that can.
-
-        Args:
-            counts: Tasks by component and node, shape (K, m).
-            factor: Factor of the stated rates.
         """
         fitted = self.within_bounds(counts)
         if (fitted != counts).any():
@@ -194,11 +190,7 @@ class InstanceCounts:
         return attrs.evolve(plan, reasons=(*plan.reasons, lacking))
 
     def refuse(self, reason: Reason, explanation: str = "") -> Plan:
-        """The plan that leaves these components out, for a reason; what runs stays where all does and takes tuples.
-
-        Args:
-            reason: Reason for the refusal.
-        """
+        """The plan that leaves these components out, for a reason; what runs stays where all does and takes tuples."""
         stays = self._stay(0.0, reason.message)
         if stays is not None and stays.input_rate:
             return stays

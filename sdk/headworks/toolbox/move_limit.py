@@ -47,9 +47,6 @@ def best_moves(problem: Problem, node_of: NDArray[np.int64]) -> NDArray[np.int64
 
     The path goes on through moves that save nothing, as two together may, and is cut where it was best.
 
-    Args:
-        node_of: Node index of each task, shape (n,), -1 where nothing fits.
-
     Returns:
         Node index of each task: at most `limits.max_moves` of those that run are elsewhere.
     """

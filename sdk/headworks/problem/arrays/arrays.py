@@ -164,12 +164,7 @@ class Placed:
 
     @classmethod
     def of(cls, tasks: Iterable[int], slots: Iterable[Slot]) -> Placed:
-        """Number the slots.
-
-        Args:
-            tasks: Index of each task, k of them.
-            slots: Slot of each task.
-        """
+        """Number the slots."""
         numbers: dict[Slot, int] = {}
         slot_of = [numbers.setdefault(slot, len(numbers)) for slot in slots]
         return cls(tuple(numbers), np.array(list(tasks), dtype=np.int64), np.array(slot_of, dtype=np.int64))

@@ -180,9 +180,6 @@ def _stages(problem: Arrays, topology: Topology) -> tuple[Ints, ...]:
 def batch_seconds(batches: Sequence[Batch], node_of: Ints) -> tuple[float | None, float | None]:
     """Longest duration of a batch of any sequential topology, and of the loading of state before the first one.
 
-    Args:
-        batches: Micro-batches of all of them.
-
     Returns:
         Seconds; (None, None) where no sequential topology has work, or such a one has a task without a node.
     """

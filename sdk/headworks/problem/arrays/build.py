@@ -28,10 +28,6 @@ A = TypeVar("A", bound=Arrays)
 def build(kind: type[A], request: Request, *, measured: bool) -> A:
     """Build the arrays; see `Problem` for their shapes.
 
-    Args:
-        kind: Class of the arrays to build.
-        measured: Take demands and traffic from measurements where there are any.
-
     Raises:
         DocumentError: The request contradicts itself.
     """
@@ -72,12 +68,7 @@ def build(kind: type[A], request: Request, *, measured: bool) -> A:
 
 
 def copied(problem: A, request: Request) -> A:
-    """Copy the arrays of a request for one that says the same: whoever writes to the one does not reach the other.
-
-    Args:
-        problem: The arrays.
-        request: A request that is equal to the one that they were built from.
-    """
+    """Copy the arrays of a request for one that says the same: whoever writes to the one does not reach the other."""
     rates = problem.traffic
     return _read_only(
         attrs.evolve(

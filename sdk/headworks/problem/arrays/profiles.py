@@ -146,11 +146,7 @@ def counts_of(problem: Arrays, node_of: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def unprofiled_load(problem: Arrays, profiled: Profiled, node_of: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Percent of each node's CPU that tasks without a profile need, shape (m,).
-
-    Args:
-        profiled: Profiles of the components.
-    """
+    """Percent of each node's CPU that tasks without a profile need, shape (m,)."""
     mine = (node_of >= 0) & ~profiled.covered[problem.component]
     points = np.zeros(problem.m)
     np.add.at(points, node_of[mine], problem.demand[mine, 0])
@@ -159,11 +155,7 @@ def unprofiled_load(problem: Arrays, profiled: Profiled, node_of: NDArray[np.int
 
 
 def load_at(problem: Arrays, node_of: NDArray[np.int64], input_rate: float) -> NDArray[np.float64]:
-    """Percent of each node's CPU in use, shape (m,), when all spouts together emit `input_rate` tuples/s.
-
-    Args:
-        input_rate: Rate of all spouts, tuples/s.
-    """
+    """Percent of each node's CPU in use, shape (m,), when all spouts together emit `input_rate` tuples/s."""
     profiled = Profiled.of(problem.request)
     counts = np.where(profiled.covered[:, None], counts_of(problem, node_of), 0)
     factor = input_rate / profiled.input_rate if profiled.input_rate else 0.0
@@ -177,7 +169,6 @@ def load_with(
 
     Args:
         node_of: Node index of each task, shape (n,), -1 for a task without one; that of the task does not matter.
-        input_rate: Rate of all spouts, tuples/s.
     """
     profiled, others, part = Profiled.of(problem.request), node_of.copy(), int(problem.component[task])
     others[task] = -1

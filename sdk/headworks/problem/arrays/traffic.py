@@ -56,9 +56,6 @@ class Sparse:
         """Build from coordinates; entries of one pair add up, and a task's flow to itself is dropped.
 
         Args:
-            n: Number of tasks.
-            sources: Sending task of each entry.
-            targets: Receiving task of each entry.
             rate: Rate of each entry, in units.
         """
         # One int64 key a pair, source * n + target, sorts by row and then by column: CSR order.
@@ -121,11 +118,7 @@ class Traffic:
         return sparse + uniform - self._together(node_of)
 
     def between(self, node_of: NDArray[np.int64], m: int) -> NDArray[np.float64]:
-        """Traffic from each node to each other one in tuples/s (or bytes/s), shape (m, m); the diagonal is local.
-
-        Args:
-            m: Number of nodes.
-        """
+        """Traffic from each node to each other one in tuples/s (or bytes/s), shape (m, m); the diagonal is local."""
         matrix = np.zeros((m, m))
         blocks = self.blocks
         for a0, a1, b0, b1, rate in zip(
@@ -145,7 +138,6 @@ class Traffic:
 
         Args:
             task: Index of the task; its own node does not matter.
-            m: Number of nodes.
         """
         found, blocks = np.zeros(m, dtype=np.int64), self.blocks
         sends = (blocks.source_start <= task) & (task < blocks.source_stop)

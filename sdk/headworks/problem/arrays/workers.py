@@ -77,8 +77,6 @@ def pack_alike(sizes: Sequence[tuple[float, int]], limit: float, held: Sequence[
 
     Args:
         sizes: MB that a task needs, the largest first, and the number of such tasks; at least one of each.
-        limit: MB that a worker may have.
-        held: MB in use in workers that are there in any case.
     """
     worker_of, used = _first_fit(sizes, limit, held)
     if not held and _is_least(sizes, limit, len(used)):

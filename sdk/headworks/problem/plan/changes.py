@@ -21,11 +21,7 @@ class Changes:
     """Tasks whose node is changed step by step; of several steps the last one that changed a task says why."""
 
     def __init__(self, problem: Arrays, decided: Ints) -> None:
-        """Begin with the decision.
-
-        Args:
-            decided: Node index of each task, int64 (n,), -1 for a task without one.
-        """
+        """Begin with the decision."""
         self._problem, self._decided = problem, decided
         self._why: dict[int, str] = {}
 
@@ -36,23 +32,13 @@ class Changes:
         return self.note(self._decided, found, lambda _task: "it runs there and may not move")
 
     def note(self, before: Ints, after: Ints, cause: Cause) -> Ints:
-        """Note each task whose node differs, and return where all are after it.
-
-        Args:
-            before: Node index of each task, int64 (n,).
-            after: The same after a step.
-            cause: Says why the step changed a task.
-        """
+        """Note each task whose node differs, and return where all are after it."""
         if after is not before:
             self._why.update((task, cause(task)) for task in np.flatnonzero(before != after).tolist())
         return after
 
     def repairs(self, node_of: Ints) -> tuple[Repair, ...]:
-        """Every task that is not where it was decided, by index.
-
-        Args:
-            node_of: Node index of each task in the end, int64 (n,).
-        """
+        """Every task that is not where it was decided, by index."""
         return tuple(self._repairs(node_of))
 
     def reasons(self) -> tuple[Reason, ...]:

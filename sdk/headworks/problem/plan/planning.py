@@ -47,8 +47,6 @@ def make_plan(
 
     Args:
         decided: Reasons for tasks that the scheduler leaves out on purpose.
-        worker_of: Worker of each task, shape (n,), -1 or None where the scheduler does not decide it.
-        repair: Whether a decision that breaks a rule is repaired; it is refused if not.
     """
     if worker_of is not None and worker_of.shape != (problem.n,):
         raise ValueError(f"worker_of has shape {worker_of.shape}, the problem has {problem.n} tasks")

@@ -36,7 +36,6 @@ class Problem(Arrays):
         """Build the arrays of a request, once: they are kept with it.
 
         Args:
-            request: What is asked.
             measured: Take demands and traffic from `metrics` where they are there; False uses declarations alone.
 
         Raises:
@@ -48,11 +47,7 @@ class Problem(Arrays):
         return problem
 
     def lend(self, request: Request) -> None:
-        """Give a request that says the same a copy of these arrays, as `of` would build them for it.
-
-        Args:
-            request: A request that is equal to this one.
-        """
+        """Give a request that says the same a copy of these arrays, as `of` would build them for it."""
         _ = self.task_index  # tasks are shared: their ids are read before anybody else has them
         request.views[self.measured] = copied(self, request)
 
@@ -75,20 +70,13 @@ class Problem(Arrays):
     def repair(self, node_of: NDArray[np.int64]) -> NDArray[np.int64]:
         """Move tasks that break a constraint to nodes where they do not, as `plan` does.
 
-        Args:
-            node_of: Node index of each task, int64 (n,), -1 for a task without one.
-
         Returns:
             Node index of each task, int64 (n,); the same array where the request has no constraints.
         """
         return repair_soft(self, repair_hard(self, node_of)) if self.constraints else node_of
 
     def breaks(self, node_of: NDArray[np.int64]) -> bool:
-        """Check whether a decision on nodes breaks a hard constraint, whatever runs.
-
-        Args:
-            node_of: Node index of each task, int64 (n,), -1 for a task without one.
-        """
+        """Check whether a decision on nodes breaks a hard constraint, whatever runs."""
         return breaks_on_nodes(self, node_of, fresh=True)
 
     def plan(
@@ -126,10 +114,6 @@ class Problem(Arrays):
         return make_plan(self, decided, explanation, tuple(reasons), workers, repair=repair)
 
     def plan_again(self, plan: Plan, explanation: str = "") -> Plan:
-        """Plan the nodes of a plan that was made for a variant of this request; what was repaired there stays said.
-
-        Args:
-            plan: A plan for the same tasks and nodes.
-        """
+        """Plan the nodes of a plan that was made for a variant of this request; what was repaired there stays said."""
         again = self.plan(self.node_of(plan.assignment), explanation)
         return attrs.evolve(again, repaired=followed(plan.repaired, again.repaired, self.task_index))

@@ -105,11 +105,7 @@ def repair_hard(problem: Arrays, node_of: Ints, left_out: Flags | None = None) -
     nothing is returned as it is.
 
     Args:
-        node_of: Node index of each task, int64 (n,), -1 for a task without one; fixed tasks are where they are.
         left_out: Tasks that the scheduler left out on purpose, bool (n,); nobody looks for a node for them.
-
-    Returns:
-        Node index of each task, int64 (n,).
     """
     constraints = problem.constraints
     lost = (node_of < 0) & constraints.bound[problem.component]
@@ -121,11 +117,7 @@ def repair_hard(problem: Arrays, node_of: Ints, left_out: Flags | None = None) -
 
 
 def keep_running(problem: Arrays, node_of: Ints) -> Ints:
-    """Leave what runs where it is; what is new goes where it was decided, if that is allowed and there is room.
-
-    Args:
-        node_of: Node index of each task as it was decided, int64 (n,), -1 for a task without one.
-    """
+    """Leave what runs where it is; what is new goes where it was decided, if that is allowed and there is room."""
     work = _Placement(problem, node_of)
     for task in np.flatnonzero((problem.current >= 0) & (problem.fixed < 0)).tolist():
         work.room.place(task, int(problem.current[task]))
@@ -311,9 +303,6 @@ def repair_soft(problem: Arrays, node_of: Ints) -> Ints:
 
     No hard constraint is broken for it, and no batch takes longer than it may. Where the number of moves is limited,
     what runs stays.
-
-    Returns:
-        Node index of each task, int64 (n,).
     """
     constraints = problem.constraints
     if not constraints.soft:

@@ -22,11 +22,7 @@ FURTHER = 16
 
 
 def constraint_reason(problem: Arrays, task: int, node_of: NDArray[np.int64]) -> Reason:
-    """Reason for a task that would have room, but only where hard constraints forbid it.
-
-    Args:
-        node_of: Node index of each task that is placed, int64 (n,), -1 for the others.
-    """
+    """Reason for a task that would have room, but only where hard constraints forbid it."""
     name, part, constraints = problem.task_ids[task], int(problem.component[task]), problem.constraints
     binding = [rule for rule in constraints.hard if binds(rule, part)]
     alike = np.flatnonzero((problem.component == part) & (node_of < 0)).tolist()

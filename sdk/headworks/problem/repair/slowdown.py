@@ -60,10 +60,9 @@ class Slowdown:
     free: Ints
 
     def slow(self, node_of: Ints, more: float = OVER) -> bool:
-        """Check whether a batch takes longer than by the engine's own scheduler, times the limit.
+        """Check whether a batch takes longer than by the engine's own scheduler, times the limit; see `exceeded`.
 
         Args:
-            node_of: Node index of each task, int64 (n,), -1 for a task without one; then it does not.
             more: Part of the goal by which it may be longer.
         """
         return bool((node_of >= 0).all()) and self.batch.seconds(node_of) > self.goal * (1 + more)
@@ -291,11 +290,7 @@ class TimedPlacement:
     """
 
     def __init__(self, problem: Arrays, batch: Batch, node_of: Ints) -> None:
-        """Place all tasks.
-
-        Args:
-            node_of: Node index of each task, int64 (n,).
-        """
+        """Place all tasks."""
         self.problem, self.batch, self.room = problem, batch, Room(problem)
         for task in np.flatnonzero(problem.fixed < 0).tolist():
             self.room.place(task, int(node_of[task]))
@@ -314,11 +309,7 @@ class TimedPlacement:
         return [float(times.max()) for times in self.times]
 
     def move(self, task: int, target: int) -> None:
-        """Put a task on another node, whether it fits or not.
-
-        Args:
-            task: Index of the task, which is not fixed.
-        """
+        """Put a task that is not fixed on another node, whether it fits or not."""
         stage, node = self.stage_of[task], int(self.room.node_of[task])
         self.room.remove(task)
         self.room.place(task, target)

@@ -33,9 +33,6 @@ def order_moves(problem: Arrays, target: dict[int, Slot]) -> Route:
     and holds no other topology. When all wait for each other, the lowest waiting task is evicted first and placed
     later. After `limits.max_moves` running tasks have moved or been evicted, the others stay, and an eviction
     whose task could not be placed again is not begun; a new task that then has no room is not placed.
-
-    Args:
-        target: Slot of each task, by task index.
     """
     if not (problem.current >= 0).any() and _holds(problem, target):
         tasks = sorted(target)  # of the tasks alone: pairs of them and their slots take much longer

@@ -23,11 +23,7 @@ class DomainCounts:
     """
 
     def __init__(self, constraints: Constraints, component: NDArray[np.int64]) -> None:
-        """Begin with no task.
-
-        Args:
-            component: Index of each task's component, int64 (n,).
-        """
+        """Begin with no task."""
         self._constraints = constraints
         self._component: list[int] = component.tolist()
         rules = constraints.counted
@@ -37,9 +33,6 @@ class DomainCounts:
         """Nodes that no hard constraint closes to one more task, bool (m,).
 
         The first task of a set that has to be together asks for room for the whole set.
-
-        Args:
-            free: Capacity that is left, float64 (m, r).
         """
         part = self._component[task]
         found: NDArray[np.bool_] = self._constraints.allowed[part].copy()
@@ -49,11 +42,7 @@ class DomainCounts:
         return found
 
     def admits(self, task: int, node: int, free: NDArray[np.float64]) -> bool:
-        """Check whether no hard constraint closes a node to one more task.
-
-        Args:
-            free: Capacity that is left, float64 (m, r).
-        """
+        """Check whether no hard constraint closes a node to one more task."""
         part = self._component[task]
         if not self._constraints.allowed[part, node]:
             return False

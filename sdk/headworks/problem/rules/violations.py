@@ -46,11 +46,7 @@ def breaks_on_nodes(problem: Arrays, node_of: NDArray[np.int64], *, fresh: bool 
 
 
 def broken_on_nodes(problem: Arrays, node_of: NDArray[np.int64], *, hard: bool) -> list[LabelRule | CountRule]:
-    """Hard or soft constraints that a decision on nodes breaks, whatever runs.
-
-    Args:
-        hard: Whether hard constraints are asked for, else soft ones.
-    """
+    """Hard or soft constraints that a decision on nodes breaks, whatever runs."""
     every, places = problem.constraints, _Places(problem, node_of, None, fresh=True)
     rules: tuple[LabelRule | CountRule, ...] = (*every.labels, *every.counted) if hard else every.soft
     return [rule for rule in rules if _count(rule, places)]

@@ -45,11 +45,7 @@ class Footprint:
         return attrs.evolve(other, processes=self.processes | other.processes)
 
     def left(self, before: Footprint, patience: float) -> tuple[str, ...]:
-        """Sentences on all that is there now and was not before; waited for until it is gone.
-
-        Args:
-            patience: Seconds to wait.
-        """
+        """Sentences on all that is there now and was not before, unless it is gone within some seconds."""
         end = time.monotonic() + patience
         while (found := self._left(before)) and time.monotonic() < end:
             time.sleep(LOOK)

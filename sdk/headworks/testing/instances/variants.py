@@ -112,11 +112,7 @@ def _renamed(constraint: Constraint, rename: Callable[[str], str]) -> Constraint
 
 
 def moved(assignment: FrozenMap[str, Slot], rename: Callable[[str], str]) -> FrozenMap[str, Slot]:
-    """An assignment with other node ids.
-
-    Args:
-        assignment: Slot of each task, by task id.
-    """
+    """An assignment with other node ids."""
     return FrozenMap({task: Slot(rename(slot.node), slot.port) for task, slot in assignment.items()})
 
 
