@@ -57,7 +57,6 @@ class Interrupts:
         self._pending = 0
 
     def __enter__(self) -> Self:
-        """Install the handlers."""
         self._before = {number: signal.getsignal(number) for number in ENDINGS}
         if self._limit is not None:
             self._limit.start()

@@ -130,7 +130,6 @@ class Screen:
     """
 
     def __init__(self, background: BackgroundQueue, *, as_json: bool) -> None:
-        """Take the way there."""
         self._background, self._as_json = background, as_json
         self._unread = self._told = 0
 
@@ -162,7 +161,6 @@ class ScreenHandler(logging.Handler):
     """Handler of log records that shows them on a screen, and so keeps no thread waiting that logs."""
 
     def __init__(self, screen: Screen) -> None:
-        """Take the screen."""
         super().__init__()
         self._screen = screen
 

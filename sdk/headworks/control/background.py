@@ -30,7 +30,6 @@ class BackgroundQueue:
     """
 
     def __init__(self, name: str, *, waiting: int = WAITING) -> None:
-        """Take the name of the thread."""
         self.dropped = self.failed = 0
         self._lock = threading.Lock()
         self._queue: queue.Queue[Callable[[], None] | None] = queue.Queue(waiting)
@@ -42,7 +41,6 @@ class BackgroundQueue:
         return self.dropped + self.failed
 
     def __enter__(self) -> Self:
-        """Start the thread."""
         self._thread.start()
         return self
 

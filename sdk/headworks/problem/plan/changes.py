@@ -21,7 +21,6 @@ class Changes:
     """Tasks whose node is changed step by step; of several steps the last one that changed a task says why."""
 
     def __init__(self, problem: Arrays, decided: Ints) -> None:
-        """Begin with the decision."""
         self._problem, self._decided = problem, decided
         self._why: dict[int, str] = {}
 

@@ -173,7 +173,6 @@ class BatchRule:
     """The limit on batches as a rule of a request; see `PlacementRule`. No node is closed by it."""
 
     def __init__(self, problem: Arrays, limit: Slowdown) -> None:
-        """Keep to a limit."""
         self._problem, self.limit = problem, limit
 
     def tallies(self) -> tuple[()]:
@@ -290,7 +289,6 @@ class TimedPlacement:
     """
 
     def __init__(self, problem: Arrays, batch: Batch, node_of: Ints) -> None:
-        """Place all tasks."""
         self.problem, self.batch, self.room = problem, batch, Room(problem)
         for task in np.flatnonzero(problem.fixed < 0).tolist():
             self.room.place(task, int(node_of[task]))

@@ -23,7 +23,6 @@ class DomainCounts:
     """
 
     def __init__(self, constraints: Constraints, component: NDArray[np.int64]) -> None:
-        """Begin with no task."""
         self._constraints = constraints
         self._component: list[int] = component.tolist()
         rules = constraints.counted
