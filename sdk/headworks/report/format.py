@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from headworks.problem import Problem
-from headworks.problem.rules.violations import breaches
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
@@ -100,6 +97,10 @@ def constraint_rows(request: Request, plans: Mapping[str, Plan]) -> tuple[tuple[
     """
     if not any(topology.constraints for topology in request.topologies):
         return ()
+    # numpy costs 0.1 s, which lists of commands do not need.
+    from headworks.problem import Problem
+    from headworks.problem.rules.violations import breaches
+
     problem = Problem.of(request)
     counts = {name: list(breaches(problem, plan.assignment)) for name, plan in plans.items()}
     rules = [rule for rule, _ in next(iter(counts.values()), [])]
