@@ -76,7 +76,7 @@ def serve(
 ) -> None:
     """Serve triggers and priorities over HTTP, and take triggers from Kafka, until Ctrl-C."""
     # These cost some 0.1 s, which the list of commands does not need.
-    from headworks.control.background import BackgroundQueue
+    from headworks.cli.rounds import BackgroundQueue
     from headworks_manager.opening import Stores
 
     stores = Stores()

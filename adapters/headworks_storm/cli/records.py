@@ -7,16 +7,73 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from headworks.cli.rounds import ScreenHandler
+from headworks.errors import DocumentError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from headworks.cli.rounds import Screen
-    from headworks.control.background import BackgroundQueue
+    from headworks.cli.rounds import BackgroundQueue, Screen
     from headworks.control.journal import Journal
     from headworks.control.round import Round
     from headworks_storm.nimbus.rounds import RoundDecision
     from headworks_storm.nimbus.snapshot import Snapshot
+
+
+class QueuedJournal:
+    """Journal that a background queue writes to; what cannot be written is counted and said.
+
+    Attributes:
+        journal: The sink.
+        lost: Records that could not be made or written, and those that found the queue full.
+        trouble: What is wrong, "" where the last record was written.
+    """
+
+    def __init__(self, journal: Journal, background: BackgroundQueue, say: Callable[[str], None]) -> None:
+        """Take the sink and the way there.
+
+        Args:
+            say: Is told when records begin to be lost and when they are written again; does not block.
+        """
+        self.journal, self._background, self._say = journal, background, say
+        self._failed = 0
+        self.trouble = ""
+
+    @property
+    def lost(self) -> int:
+        """Records that are not in the journal."""
+        return self._failed + self._background.lost
+
+    @property
+    def status(self) -> str:
+        """A sentence for people while records are lost; "" while all is well."""
+        if self.trouble:
+            return f"{self.trouble}; {self.lost} rounds are not in it"
+        return ""
+
+    def append(self, record: Mapping[str, Any]) -> None:
+        """Record one round when its turn comes."""
+        self.append_made(lambda: record)
+
+    def append_made(self, make: Callable[[], Mapping[str, Any]]) -> None:
+        """Record one round, whose record is made on the thread of the background queue."""
+        before = self._background.dropped
+        self._background.put(lambda: self._write(make))
+        if self._background.dropped > before and not self.trouble:
+            self.trouble = "the journal is written too slowly"
+            self._say(self.status)
+
+    def _write(self, make: Callable[[], Mapping[str, Any]]) -> None:
+        try:
+            self.journal.append(make())
+        except DocumentError as error:
+            self._failed += 1
+            began, self.trouble = not self.trouble, str(error)
+            if began:
+                self._say(self.status)
+            return
+        if self.trouble:
+            self.trouble = ""
+            self._say(f"the journal is written again; {self.lost} rounds are not in it")
 
 
 class Records:
@@ -36,7 +93,6 @@ class Records:
             screen: Shows rounds, and says what is wrong with the journal.
         """
         # numpy and cattrs cost 0.2 s, which the list of commands does not need.
-        from headworks.control.background import QueuedJournal
         from headworks.control.round import Counts
 
         self.journal = QueuedJournal(journal, background, screen.say)

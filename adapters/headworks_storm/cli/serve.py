@@ -13,7 +13,7 @@ from headworks.cli.installed import plugins
 from headworks.cli.output import json_option, say
 from headworks.cli.parameters import Address, FiniteRange
 from headworks.cli.request import option_option
-from headworks.cli.rounds import Screen, journal_option, loop_settings, make_journal, run_rounds
+from headworks.cli.rounds import BackgroundQueue, Screen, journal_option, loop_settings, make_journal, run_rounds
 from headworks.cli.settings import Configured
 from headworks.control.settings import Pace, make
 from headworks_storm.cli.records import Records
@@ -143,7 +143,6 @@ def _serve(
 ) -> int:
     """Serve and run the loop until there were enough rounds or a signal comes; the number of bad rounds."""
     # numpy, cattrs and asyncio cost 0.3 s, which the list of commands does not need.
-    from headworks.control.background import BackgroundQueue
     from headworks.control.loop import Loop
     from headworks_storm.service import serve
 

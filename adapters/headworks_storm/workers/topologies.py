@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import attrs
 
 from headworks.model import Kind, TopologySample
-from headworks.model.rates import completed_part
 from headworks_storm.nimbus.snapshot import component_of
+from headworks_storm.workers.completion import completed_part
 from headworks_storm.workers.reports import Report
 
 if TYPE_CHECKING:

@@ -7,11 +7,13 @@ import io
 import json
 import logging
 import os
+import queue
 import sys
+import threading
 import time
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Self, TextIO
 
 import click
 
@@ -23,12 +25,16 @@ from headworks.interrupts import raise_pending
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from headworks.control.background import BackgroundQueue
     from headworks.control.journal import Journal
     from headworks.control.loop import Loop
     from headworks.control.round import Round
 
 
+LOG = logging.getLogger("headworks.cli.rounds")
+WAITING = 64
+"""Entries that wait at most for a background queue. One of a large cluster is megabytes."""
+PATIENCE = 2.0
+"""Seconds that the end of a process waits for what is left."""
 BAD = ("failed", "held")
 """Outcomes after which a command ends with exit code 1."""
 LOST = ("vetoed", "missed", "rolled-back")
@@ -120,6 +126,63 @@ def round_text(done: Round, *, as_json: bool) -> tuple[str, str]:
             screen.print(repairs_table(done.plan))
         screen.print(moves_table(done.plan))
     return message, trimmed(captured.get())
+
+
+class BackgroundQueue:
+    """Does one thing after the other on a thread of its own, in a `with` block; any thread may put things in.
+
+    Attributes:
+        dropped: Entries that found the queue full.
+        failed: Entries that raised, against what `put` asks for.
+    """
+
+    def __init__(self, name: str, *, waiting: int = WAITING) -> None:
+        self.dropped = self.failed = 0
+        self._lock = threading.Lock()
+        self._queue: queue.Queue[Callable[[], None] | None] = queue.Queue(waiting)
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+
+    @property
+    def lost(self) -> int:
+        """Entries that were not done, or not to their end."""
+        return self.dropped + self.failed
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        """Wait for what is left, though not for ever."""
+        try:
+            self._queue.put(None, timeout=PATIENCE / 2)
+        except queue.Full:
+            return
+        self._thread.join(PATIENCE / 2)
+
+    def put(self, work: Callable[[], None]) -> None:
+        """Do something when its turn comes; without waiting, it is dropped where too much waits already.
+
+        Args:
+            work: Raises nothing; if it does, that is counted and logged, and the next one is done.
+        """
+        try:
+            self._queue.put_nowait(work)
+        except queue.Full:
+            with self._lock:
+                self.dropped += 1
+
+    def _run(self) -> None:
+        broken = False
+        while (work := self._queue.get()) is not None:
+            try:
+                work()
+            except Exception:
+                self.failed += 1
+                if not broken:  # the first of several: what shows the log may be what fails
+                    LOG.exception("%s could not do an entry, and goes on", self._thread.name)
+                broken = True
+            else:
+                broken = False
 
 
 class Screen:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import tomllib
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 
 import click
 
-from headworks.control.settings import read_toml
 from headworks.errors import DocumentError, known_names, pointer
 
 if TYPE_CHECKING:
@@ -80,6 +80,18 @@ def defaults_of(root: click.Context, path: Path) -> dict[str, Any]:
         DocumentError: A table or a key is unknown, or a value does not fit; the pointer says which.
     """
     return _table(root, root.command, read_toml(path), path)
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """The tables of a TOML file.
+
+    Raises:
+        DocumentError: It cannot be read, or is no TOML.
+    """
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise DocumentError("", f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from None
 
 
 def path_of(context: click.Context) -> tuple[str, ...]:

@@ -7,13 +7,11 @@ not called as the field; `least`, `above` and `most`, its bounds; `takes`, its v
 from __future__ import annotations
 
 import math
-import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
 
 import attrs
 
-from headworks.errors import DocumentError
 from headworks.plugins.options import describe, text_converter
 
 if TYPE_CHECKING:
@@ -124,15 +122,3 @@ def make(kind: type[T], values: Mapping[str, Any], **more: Any) -> T:
         elif "help" not in field.metadata and field.name not in more and attrs.has(hint):
             more[field.name] = make(hint, values)
     return kind(**more)
-
-
-def read_toml(path: str | Path) -> dict[str, Any]:
-    """The tables of a TOML file.
-
-    Raises:
-        DocumentError: It cannot be read, or is no TOML.
-    """
-    try:
-        return tomllib.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise DocumentError("", f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from None

@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from headworks.cli.main import headworks
+from headworks.cli.settings import read_toml
 from headworks.documents import dumps, write
 from headworks.errors import DocumentError
 from plugin_folder import install
@@ -194,3 +195,13 @@ def test_a_file_that_is_named_stands_for_one_that_is_broken(broken, tmp_path):
     (tmp_path / "other.toml").write_text("[plan]\nscheduler = 'isolation'\n")
     done = CliRunner().invoke(headworks, ["plan", "request.json", "--json", "--config", "other.toml"])
     assert json.loads(done.stdout)["provenance"]["scheduler"] == "isolation"
+
+
+@pytest.mark.parametrize(
+    ("name", "content"), [("missing.toml", None), ("bad.toml", b"a = "), ("latin.toml", b"a = '\xe9'")]
+)
+def test_a_file_that_cannot_be_read_is_a_document_error(tmp_path, name, content):
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    with pytest.raises(DocumentError, match=f"{name} cannot be read: "):
+        read_toml(tmp_path / name)

@@ -11,8 +11,7 @@ import pytest
 from headworks.control.autoscale import Fleet
 from headworks.control.guards import Guards
 from headworks.control.loop import Control
-from headworks.control.settings import Pace, make, read_toml, settings_of
-from headworks.errors import DocumentError
+from headworks.control.settings import Pace, make, settings_of
 from headworks.model import Limits
 
 TABLE = {each.name: each for each in settings_of(Control, Pace)}
@@ -90,13 +89,3 @@ def test_settings_go_where_they_belong():
     )
     assert make(Pace, values) == Pace(rounds=7)
     assert make(Control, {}, scheduler="s", engine="e") == Control(scheduler="s", engine="e")
-
-
-@pytest.mark.parametrize(
-    ("name", "content"), [("missing.toml", None), ("bad.toml", b"a = "), ("latin.toml", b"a = '\xe9'")]
-)
-def test_a_file_that_cannot_be_read_is_a_document_error(tmp_path, name, content):
-    if content is not None:
-        (tmp_path / name).write_bytes(content)
-    with pytest.raises(DocumentError, match=f"{name} cannot be read: "):
-        read_toml(tmp_path / name)

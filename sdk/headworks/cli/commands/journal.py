@@ -14,8 +14,8 @@ from headworks.cli.request import exit_code, option_option
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from headworks.control.decisions import Decision, OtherPlan
     from headworks.model import Plan
+    from headworks.report.decisions import Decision, OtherPlan
 
 file_argument = click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 record_option = click.option(
@@ -33,9 +33,9 @@ def command() -> None:
 
 def _decisions(file: Path, records: Iterable[int]) -> Iterator[Decision]:
     # numpy, cattrs and rich cost 0.2 s, which the list of commands does not need.
-    from headworks.control.decisions import read_decisions
     from headworks.control.journal import read_journal
     from headworks.errors import DocumentError
+    from headworks.report.decisions import read_decisions
 
     try:
         yield from read_decisions(read_journal(file), records)
@@ -73,8 +73,8 @@ def replay(context: click.Context, /, *, file: Path, records: tuple[int, ...], a
     The exit code is 1 if one differs, or can no longer be made.
     """
     # numpy, cattrs and rich cost 0.2 s, which the list of commands does not need.
-    from headworks.control.decisions import replay as make_again
     from headworks.documents import unstructure
+    from headworks.report.decisions import replay as make_again
 
     host = plugins(context)
     asked = [each for each in _decisions(file, records) if each.scheduler]
@@ -105,8 +105,8 @@ def diff(
 ) -> None:
     """Plan every recorded request of FILE with another scheduler, beside the plan of the journal."""
     # numpy, cattrs and rich cost 0.2 s, which the list of commands does not need.
-    from headworks.control.decisions import plan_with_other
     from headworks.documents import unstructure
+    from headworks.report.decisions import plan_with_other
 
     host = plugins(context)
     host.options(scheduler, options)

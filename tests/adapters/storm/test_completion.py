@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headworks.model.rates import completed_part
+from headworks_storm.workers.completion import completed_part
 
 CHAIN = {("s", "a"): 100.0, ("a", "b"): 900.0}
 

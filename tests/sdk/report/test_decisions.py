@@ -3,7 +3,6 @@ from __future__ import annotations
 import attrs
 import pytest
 
-from headworks.control.decisions import Decision, plan_with_other, read_decisions, replay
 from headworks.control.journal import FileJournal, read_journal
 from headworks.control.loop import Control, Loop
 from headworks.control.round import Round
@@ -11,6 +10,7 @@ from headworks.documents import unstructure
 from headworks.errors import DocumentError, PluginError
 from headworks.model import ENDED_EARLY, Limits, Observation, Reason
 from headworks.plugins.host import PluginHost
+from headworks.report.decisions import Decision, plan_with_other, read_decisions, replay
 from memory_engine import Engine, Judge, Machine
 from small_requests import component, node, request, topology
 

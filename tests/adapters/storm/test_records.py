@@ -1,4 +1,4 @@
-"""What is written on a thread of its own: nobody waits for it, nothing is lost without being counted and said."""
+"""Records written on a thread of their own: nobody waits for them, and none is lost without being counted and said."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import logging
 import threading
 import time
 
-from headworks.cli.rounds import Screen, ScreenHandler
-from headworks.control.background import BackgroundQueue, QueuedJournal
+from headworks.cli.rounds import BackgroundQueue, Screen, ScreenHandler
 from headworks.errors import DocumentError
+from headworks_storm.cli.records import QueuedJournal
 from patience import PATIENCE
 
 SOON = 60.0
