@@ -32,7 +32,7 @@ class DStorm:
     def headworks_schedule(self, request: Request, options: Options) -> Plan:
         """Run Algorithm 1; its Failure is an infeasible plan with a reason for each task left over."""
         # The algorithm costs 10 ms of imports, which a command that asks for a workload alone does not need.
-        from headworks_dstorm.scheduling import schedule_settled
+        from headworks_dstorm.settling import schedule_settled
 
         return schedule_settled(request, options)
 

@@ -24,7 +24,7 @@ from headworks.model import (
 from headworks.problem import Problem
 from headworks_dstorm.options import Options
 from headworks_dstorm.plugin import dstorm
-from headworks_dstorm.scheduling import schedule
+from headworks_dstorm.settling import schedule
 
 
 def node(name: str, cpu: float, memory: float, slots: int, **more: float) -> Node:
