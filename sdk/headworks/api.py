@@ -60,7 +60,7 @@ class Comparison:
 
 def _cells(row: Row) -> tuple[object, ...]:
     scores, gap = row.plan.scores, None if row.gap is None else f"{100 * row.gap:.1f}%"
-    figures = (f"{100 * scores.share:.1f}%", scores.nodes_used, f"{100 * scores.utilisation:.1f}%")
+    figures = (f"{100 * scores.share:.1f}%", scores.nodes_used, f"{100 * scores.fullest_node:.1f}%")
     return row.scheduler, row.plan.label, *figures, gap, f"{1000 * row.seconds:.1f}"
 
 
@@ -165,7 +165,7 @@ def gap_to(bound: Bound | None, plan: Plan) -> float | None:
     """Relative gap of a whole plan to a bound; see `Row.gap`."""
     if bound is None or plan.status is not Status.OK:
         return None
-    if not plan.measured and plan.scores.utilisation > 1:  # it fits what was declared, the bound what was measured
+    if not plan.measured and plan.scores.fullest_node > 1:  # it fits what was declared, the bound what was measured
         return None
     if bound.figure == "throughput":
         reached = plan.scores.throughput

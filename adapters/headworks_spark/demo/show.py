@@ -87,7 +87,7 @@ def _rows(phases: Sequence[MeasuredPlacement]) -> list[tuple[str, ...]]:
             f"{phase.measured.remote / 1e6:.2f}",
             f"{(phase.measured.remote + phase.measured.local) / 1e6:.2f}",
             str(phase.nodes_used),
-            percent(phase.plan.scores.utilisation) if phase.plan else "-",
+            percent(phase.plan.scores.fullest_node) if phase.plan else "-",
             f"{phase.batch_seconds:.2f}",
             str(phase.plan.scores.moves) if phase.plan else "-",
             f"{phase.seconds * 1000:.1f}" if phase.plan else "-",
@@ -127,7 +127,7 @@ def measured_data(found: SparkDemoResult) -> dict[str, Any]:
                     {"begin": each.begin, "end": each.end, "bytes_between_nodes": each.remote} for each in phase.batches
                 ],
                 "nodes_used": phase.nodes_used,
-                "utilisation": phase.plan.scores.utilisation if phase.plan else None,
+                "fullest_node": phase.plan.scores.fullest_node if phase.plan else None,
                 "planned_batch_seconds": phase.batch_seconds,
                 "moved": phase.plan.scores.moves if phase.plan else None,
                 "plan_seconds": phase.seconds if phase.plan else None,
@@ -211,7 +211,7 @@ def offline_rows(comparison: Comparison, request: Request) -> list[tuple[str, ..
             label,
             percent(scores.share),
             str(scores.nodes_used),
-            percent(scores.utilisation),
+            percent(scores.fullest_node),
             f"{scores.batch_seconds or 0.0:.2f}",
             seconds,
         )

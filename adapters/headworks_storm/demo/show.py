@@ -128,7 +128,7 @@ def _data(phase: TriedPlacement) -> dict[str, Any]:
     return {
         **plain,
         "planned_share": change.plan.scores.share,
-        "utilisation": change.plan.scores.utilisation,
+        "fullest_node": change.plan.scores.fullest_node,
         "plan_seconds": change.seconds,
         "moved": change.plan.scores.moves,
         "workers_restarted": change.restarted,

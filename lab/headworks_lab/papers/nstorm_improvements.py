@@ -36,7 +36,7 @@ def improvements() -> Sequence[Improvement]:
 
 def fullest(plan: Plan) -> float:
     """% of its CPU that the fullest Worker has to give."""
-    return 100 * plan.scores.utilisation
+    return 100 * plan.scores.fullest_node
 
 
 def mean(request: Request) -> float:

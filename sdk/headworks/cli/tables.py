@@ -15,6 +15,7 @@ from headworks.report.format import (
     percent,
     quantity,
     repair_rows,
+    times,
 )
 
 if TYPE_CHECKING:
@@ -77,7 +78,9 @@ def plan_tables(plan: Plan, request: Request) -> list[Any]:
         ("traffic between nodes", f"{percent(scores.share)} ({quantity(scores.inter_node)} {scores.unit})"),
         ("nodes used", f"{scores.nodes_used} of {len(request.cluster.nodes)}"),
         ("workers", scores.workers),
-        ("fullest node", percent(scores.utilisation)),
+        ("fullest node", percent(scores.fullest_node)),
+        ("fullest link", percent(scores.fullest_link)),
+        ("load that it bears", times(scores.factor)),
         ("cost per hour", quantity(scores.cost, 4)),
         ("tasks", ", ".join(f"{name} {count}" for name, count in plan.parallelism.items())),
         ("input rate", "" if plan.input_rate is None else f"{quantity(plan.input_rate)} tuples/s"),

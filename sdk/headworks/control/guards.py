@@ -23,11 +23,12 @@ if TYPE_CHECKING:
     from headworks.hooks import Verdict
     from headworks.model import Plan, Request, Scores
 
-Goal = Literal["traffic", "nodes", "cost", "utilisation", "latency", "throughput"]
-"""What a plan may be judged by. traffic: the share that goes between nodes; nodes, cost, utilisation: as in `Scores`;
-latency: the largest of any topology; throughput: completed over offered, in sum. More is better of the last alone."""
+Goal = Literal["traffic", "nodes", "cost", "fullest", "latency", "throughput"]
+"""Figures that a plan may be judged by. traffic: the share that goes between nodes; nodes, cost and fullest
+(`fullest_node`): as in `Scores`; latency: the largest of any topology; throughput: completed over offered, in sum. More
+is better of the last alone."""
 
-PREDICTED: tuple[Goal, ...] = ("traffic", "nodes", "cost", "utilisation")
+PREDICTED: tuple[Goal, ...] = ("traffic", "nodes", "cost", "fullest")
 """Goals that the scores of a plan foretell."""
 REGRETS = 8
 """Undone assignments that are remembered."""
@@ -339,7 +340,7 @@ def _predicted(scores: Scores, goal: Goal) -> float | None:
         "traffic": scores.share,
         "nodes": float(scores.nodes_used),
         "cost": scores.cost,
-        "utilisation": scores.utilisation,
+        "fullest": scores.fullest_node,
     }
     return figures[goal]
 

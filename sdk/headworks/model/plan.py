@@ -133,8 +133,11 @@ class Scores:
         nodes_used: Nodes that host a task (Eq. 5.3).
         workers: Slots that host a task.
         cost: Sum of the prices of the nodes used, per hour; None where a node used has no price.
-        utilisation: Largest used share of any resource on any node.
-        sustainable: Factor by which every rate may grow until a node's CPU is full; None without CPU demand.
+        fullest_node: Largest used share of any resource on any node.
+        fullest_link: Largest load of a node's network, by what leaves it for other nodes or comes from them: over its
+            bandwidth where nodes state one, else over an even share of all traffic (`traffic` / nodes).
+        factor: Factor of the load that the plan bears: every rate may grow by it until a node's CPU or the network of
+            one that states a bandwidth is full; None without CPU demand.
         balance: Smallest over largest CPU utilisation among the nodes used, 1 = even; None without demand.
         moves: Running tasks that change or lose their slot; those of a dead node do not run.
         unplaced: Tasks without a slot.
@@ -153,8 +156,9 @@ class Scores:
     nodes_used: int = 0
     workers: int = 0
     cost: float | None = None
-    utilisation: float = 0.0
-    sustainable: float | None = None
+    fullest_node: float = 0.0
+    fullest_link: float = 0.0
+    factor: float | None = None
     balance: float | None = None
     moves: int = 0
     unplaced: int = 0
@@ -243,7 +247,8 @@ class Plan:
             ("traffic between nodes", f"{100 * scores.share:.1f}%"),
             ("nodes used", scores.nodes_used),
             ("workers", scores.workers),
-            ("fullest node", f"{100 * scores.utilisation:.1f}%"),
+            ("fullest node", f"{100 * scores.fullest_node:.1f}%"),
+            ("fullest link", f"{100 * scores.fullest_link:.1f}%"),
             ("running tasks that move", scores.moves),
             *(("reason", each.message) for each in self.reasons),
             *(("repaired", str(each)) for each in self.repaired),

@@ -25,6 +25,11 @@ def percent(share: float) -> str:
     return f"{share:.1%}"
 
 
+def times(factor: float | None) -> str:
+    """A factor of load, such as 1.25x, and - where there is none."""
+    return "-" if factor is None else f"{factor:.2f}x"
+
+
 def score_cells(scores: Scores) -> tuple[str, ...]:
     """The cells of a comparison that come from scores, in the order of `SCORE_COLUMNS`."""
     return (
@@ -32,13 +37,15 @@ def score_cells(scores: Scores) -> tuple[str, ...]:
         quantity(scores.inter_node),
         str(scores.nodes_used),
         str(scores.workers),
-        percent(scores.utilisation),
+        percent(scores.fullest_node),
+        percent(scores.fullest_link),
+        times(scores.factor),
         quantity(scores.cost),
         str(scores.moves),
     )
 
 
-SCORE_COLUMNS = ("between nodes", "traffic between", "nodes", "workers", "fullest", "cost/h", "moves")
+SCORE_COLUMNS = ("between nodes", "traffic between", "nodes", "workers", "fullest", "link", "bears", "cost/h", "moves")
 
 OPTIONAL_COLUMNS: dict[str, Callable[[Plan], float | None]] = {
     "repaired": lambda plan: len(plan.repaired),

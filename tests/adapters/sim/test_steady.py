@@ -83,7 +83,7 @@ def test_back_pressure_settles_at_the_sustainable_factor_of_the_scores():
     plan = model.layout.problem.plan([0, 0, 0, 1, 1])
     node_of = model.layout.problem.node_of(plan.assignment)
     steady = model.steady(node_of, node_of, np.array([np.inf]))
-    assert steady.factor[0] == pytest.approx(score(model.layout.problem, plan.assignment).sustainable)
+    assert steady.factor[0] == pytest.approx(score(model.layout.problem, plan.assignment).factor)
     assert steady.throughput[0] == pytest.approx(100.0 * steady.factor[0])
 
 

@@ -102,7 +102,7 @@ def test_the_demo_measures_what_it_planned_and_leaves_nothing(java, tmp_path):
         assert phase["measured_share"] == pytest.approx(phase["planned_share"], abs=0.03)
     assert len({phase["rows"] for phase in found["phases"]}) == 1
     assert phases["dstorm"]["bytes_between_nodes"] < phases["even"]["bytes_between_nodes"]
-    assert phases["dstorm"]["utilisation"] <= 1
+    assert phases["dstorm"]["fullest_node"] <= 1
     assert phases["dstorm at 20% load"]["nodes_used"] == 1
     assert phases["dstorm at 20% load"]["bytes_between_nodes"] == 0
     page = (tmp_path / "headworks-demo" / "demo.html").read_text()

@@ -249,7 +249,7 @@ def test_a_node_that_is_relieved_waits_for_no_gain():
     nodes = [node(each, cpu=100.0) for each in "abcd"]
     made = request(nodes, [topology("t", *parts)], where)
     plan = Problem.of(made).plan([0, 0, 1, 1, 2, 3])
-    assert plan.scores.utilisation == 1.2
+    assert plan.scores.fullest_node == 1.2
     for guards in (Guards(), Guards(gain=0.9, goal="nodes")):
         assert wait_reason(made, plan, guards, Memory(), now=0.0, traffic_aware=True) == ""
 
@@ -449,7 +449,7 @@ def test_in_shadow_nothing_is_remembered():
     assert "execute" not in target.calls
 
 
-FASTER, SLOWER = Scores(share=0.2, nodes_used=3, utilisation=0.5), Scores(share=0.4, nodes_used=2, utilisation=0.5)
+FASTER, SLOWER = Scores(share=0.2, nodes_used=3, fullest_node=0.5), Scores(share=0.4, nodes_used=2, fullest_node=0.5)
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,7 @@ def test_a_plan_with_other_numbers_of_tasks_is_checked_and_scored_on_these():
     asked = request([node("a", 200.0)], [topology("t", component("c", 1, 50.0))])
     plan = ask(asked, {"t/c": 3})
     assert (plan.status, len(plan.assignment), plan.scores.unplaced) == (Status.OK, 3, 0)
-    assert plan.scores.utilisation == 0.75
+    assert plan.scores.fullest_node == 0.75
     assert plan.provenance.request == ask(asked, {}).provenance.request
 
 
@@ -89,7 +89,7 @@ def test_profiles_are_what_a_plan_with_an_input_rate_is_checked_on():
     plan = ask(asked, {}, 1001.0)
     assert (plan.status, plan.reasons[0].code) == (Status.HELD, "capacity")
     assert "100.1 % busy" in plan.reasons[0].message
-    assert ask(asked, {}, 500.0).scores.utilisation == pytest.approx(0.5)
+    assert ask(asked, {}, 500.0).scores.fullest_node == pytest.approx(0.5)
 
 
 def test_a_task_on_a_machine_type_without_profile_is_refused():

@@ -89,7 +89,7 @@ def compare_with_checks(asked, plan, task):
         assert each.fits == ours(problem, plan, task, each.slot)
         then = score(measured, there, plan.input_rate)
         assert each.inter_node == pytest.approx(then.inter_node - now.inter_node, abs=1e-6)
-        assert each.utilisation == pytest.approx(then.utilisation - now.utilisation, abs=1e-9)
+        assert each.fullest_node == pytest.approx(then.fullest_node - now.fullest_node, abs=1e-9)
         assert each.restarts == restarted(problem, there) - restarted(problem, plan.assignment)
     return found
 

@@ -129,7 +129,7 @@ def _figures(plan: Plan | None) -> tuple[str, ...]:
     if plan is None:
         return ("",) * 5
     scores = plan.scores
-    return plan.label, percent(scores.share), str(scores.nodes_used), percent(scores.utilisation), str(scores.moves)
+    return plan.label, percent(scores.share), str(scores.nodes_used), percent(scores.fullest_node), str(scores.moves)
 
 
 def _compared(each: OtherPlan, scheduler: str) -> Iterator[tuple[object, ...]]:

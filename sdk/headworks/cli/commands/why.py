@@ -76,4 +76,4 @@ def _cells(why: Why, row: Alternative) -> tuple[str, ...]:
     if row.slot is None:
         return row.node, "no", "", "", "", said
     fits = "here" if here else "yes" if row.fits else "no"
-    return row.node, fits, f"{row.inter_node:+,.6g}", f"{row.utilisation:+.1%}", f"{row.restarts:+d}", said
+    return row.node, fits, f"{row.inter_node:+,.6g}", f"{row.fullest_node:+.1%}", f"{row.restarts:+d}", said

@@ -91,6 +91,19 @@ class Arrays:
         return batches_of(self)
 
     @cached_property
+    def bandwidth(self) -> NDArray[np.float64]:
+        """Bytes/s that each node may send, and as many that it may receive, float64 (m,); inf where that is unknown."""
+        nodes = sorted(self.request.cluster.nodes, key=lambda node: node.id)
+        return np.array([np.inf if each.bandwidth is None else max(each.bandwidth, 1.0) for each in nodes])
+
+    @cached_property
+    def link_limit(self) -> NDArray[np.float64]:
+        """Units of traffic that each node may send, and as many that it may receive, float64 (m,); inf if unknown."""
+        if self.traffic.unit != "bytes/s":
+            return np.full(self.m, np.inf)
+        return self.bandwidth * self.traffic.scale
+
+    @cached_property
     def node_ids(self) -> tuple[str, ...]:
         """Node ids, in index order."""
         return tuple(sorted(node.id for node in self.request.cluster.nodes))

@@ -145,8 +145,6 @@ def _batches(problem: Arrays) -> Iterator[Batch]:
     if not any(each.sequential for each in topologies) or not problem.m:
         return
     interval = {each.topology: each.interval for each in request.metrics.topologies}
-    nodes = sorted(request.cluster.nodes, key=lambda each: each.id)
-    bandwidth = [np.inf if each.bandwidth is None else max(each.bandwidth, 1.0) for each in nodes]
     demand, state = problem.demand[:, 0].copy(), np.zeros(problem.n)
     # Measured, also for a scheduler that plans on declarations: a batch takes what it takes.
     for sample in request.metrics.tasks:
@@ -162,7 +160,7 @@ def _batches(problem: Arrays) -> Iterator[Batch]:
                 interval=interval.get(topology.id) or 1.0,
                 stages=stages,
                 cores=np.maximum(problem.capacity[:, 0] // CORE, 1).astype(np.int64),
-                bandwidth=np.array(bandwidth, dtype=np.float64),
+                bandwidth=problem.bandwidth,
                 demand=demand,
                 state=state,
                 current=problem.current,

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import attrs
 import numpy as np
 
+from headworks.model import Metrics
 from headworks.model.rates import stream_rates
+from headworks.model.topology import TUPLE_BYTES
 from headworks.model.validate import check_request
 from headworks.problem.arrays import traffic
 from headworks.problem.arrays.arrays import Arrays
@@ -15,7 +17,7 @@ from headworks.problem.arrays.arrays import Arrays
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from headworks.model import Component, Metrics, Request, Resources, Stream, StreamSample, Task, Topology
+    from headworks.model import Cluster, Component, Request, Resources, Stream, StreamSample, Task, Topology
 
 BASE = ("cpu", "memory")
 
@@ -156,8 +158,10 @@ def _traffic(
     request: Request, topologies: list[Topology], tasks: tuple[Task, ...], *, measured: bool
 ) -> traffic.Traffic:
     ranges = _ranges(topologies)
-    flows, unit, seen = _flows(request, tasks) if measured else ([], "tuples/s", set())
-    uniform = [_even(stream, unit, ranges) for stream in request.metrics.streams] if measured else []
+    metrics = request.metrics if measured else Metrics()
+    unit = _unit(request.cluster, metrics)
+    flows, seen = _flows(metrics, tasks, unit)
+    uniform = [_even(stream, unit, ranges) for stream in metrics.streams]
     for topology in topologies:
         if topology.id in seen:
             continue
@@ -177,8 +181,8 @@ def _ranges(topologies: list[Topology]) -> dict[tuple[str, str], traffic.Range]:
 
 
 def _weight(stream: Stream, unit: str) -> float:
-    """Bytes of a tuple where other topologies are measured in bytes; a tuple of unknown size counts as 100."""
-    return 1.0 if unit == "tuples/s" else (stream.tuple_bytes or 100.0)
+    """Bytes of a tuple where traffic is counted in bytes; a tuple of unknown size counts as `TUPLE_BYTES`."""
+    return 1.0 if unit == "tuples/s" else (stream.tuple_bytes or TUPLE_BYTES)
 
 
 def _uniform(
@@ -203,14 +207,19 @@ def _even(
     return senders, receivers, ((stream.bytes if unit == "bytes/s" else stream.tuples) or 0.0) / pairs
 
 
-def _flows(request: Request, tasks: tuple[Task, ...]) -> tuple[list[tuple[int, int, float]], str, set[str]]:
-    """Measured flows by task index; the unit, bytes/s if all that was measured has them; and the topologies covered."""
-    measured, streams = request.metrics.flows, request.metrics.streams
-    index = {task.id: number for number, task in enumerate(tasks)} if measured else {}
-    sizes = [flow.bytes for flow in measured] + [stream.bytes for stream in streams]
-    in_bytes = bool(sizes) and None not in sizes
+def _unit(cluster: Cluster, metrics: Metrics) -> str:
+    """Unit of traffic: bytes/s if all that was measured has them, or nothing was and some node has a bandwidth."""
+    sizes = [flow.bytes for flow in metrics.flows] + [stream.bytes for stream in metrics.streams]
+    known = None not in sizes if sizes else any(node.bandwidth is not None for node in cluster.nodes)
+    return "bytes/s" if known else "tuples/s"
+
+
+def _flows(metrics: Metrics, tasks: tuple[Task, ...], unit: str) -> tuple[list[tuple[int, int, float]], set[str]]:
+    """Measured flows by task index, and the topologies that measurements cover."""
+    index = {task.id: number for number, task in enumerate(tasks)} if metrics.flows else {}
     flows = [
-        (index[flow.source], index[flow.target], (flow.bytes if in_bytes else flow.tuples) or 0.0) for flow in measured
+        (index[flow.source], index[flow.target], (flow.bytes if unit == "bytes/s" else flow.tuples) or 0.0)
+        for flow in metrics.flows
     ]
-    covered = {tasks[source].topology for source, _, _ in flows} | {stream.topology for stream in streams}
-    return flows, "bytes/s" if in_bytes else "tuples/s", covered
+    covered = {tasks[source].topology for source, _, _ in flows} | {stream.topology for stream in metrics.streams}
+    return flows, covered

@@ -110,12 +110,61 @@ class Traffic:
         Args:
             node_of: Node index of each task, shape (n,); -1 is nowhere, and on no node together with anything.
         """
-        apart = (node_of[self.sparse.sources] != node_of[self.sparse.indices]) | (node_of[self.sparse.indices] < 0)
-        sparse = int(self.sparse.rate[apart].sum())
-        # Eq. 5.2: inter-node traffic = all traffic - traffic between tasks on one node; for blocks that is one count a
-        # node.
-        uniform = self.total - int(self.sparse.rate.sum())
-        return sparse + uniform - self._together(node_of)
+        # Eq. 5.2: all traffic less that between tasks on one node, which for blocks is one count a node.
+        return self.total - int(self.local(node_of).sum())
+
+    def local(self, node_of: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Traffic between tasks on one node, in units: int64, one for each node up to the last one in use.
+
+        Args:
+            node_of: Node index of each task, shape (n,); -1 is nowhere, and on no node together with anything.
+        """
+        nodes = node_of + 1  # 0 is nowhere
+        size = int(nodes.max(initial=0)) + 1
+        found, senders = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64)
+        at = nodes[self.sparse.sources]
+        near = at == nodes[self.sparse.indices]
+        np.add.at(found, at[near], self.sparse.rate[near])
+        blocks = self.blocks
+        for a0, a1, b0, b1, rate in zip(
+            blocks.source_start.tolist(),
+            blocks.source_stop.tolist(),
+            blocks.target_start.tolist(),
+            blocks.target_stop.tolist(),
+            blocks.rate.tolist(),
+            strict=True,
+        ):
+            # On each node senders * receivers, less the pairs of a task with itself.
+            np.add.at(senders, nodes[a0:a1], 1)
+            np.add.at(found, nodes[b0:b1], rate * senders[nodes[b0:b1]])
+            senders[nodes[a0:a1]] = 0
+            np.subtract.at(found, nodes[max(a0, b0) : min(a1, b1)], rate)
+        return found[1:]
+
+    @cached_property
+    def of_tasks(self) -> NDArray[np.int64]:
+        """Traffic that each task sends to all others and receives from them, in units, int64 (2, n)."""
+        found, blocks = np.zeros((2, self.n), dtype=np.int64), self.blocks
+        np.add.at(found[0], self.sparse.sources, self.sparse.rate)
+        np.add.at(found[1], self.sparse.indices, self.sparse.rate)
+        for a0, a1, b0, b1, rate in zip(
+            blocks.source_start, blocks.source_stop, blocks.target_start, blocks.target_stop, blocks.rate, strict=True
+        ):
+            found[0, a0:a1] += rate * (b1 - b0)
+            found[1, b0:b1] += rate * (a1 - a0)
+            found[:, max(a0, b0) : max(min(a1, b1), max(a0, b0))] -= rate  # no task sends to itself
+        return found
+
+    def links(self, node_of: NDArray[np.int64], m: int) -> NDArray[np.int64]:
+        """Traffic that leaves each node for others and comes to it from them, in units, int64 (2, m).
+
+        Args:
+            m: Number of nodes.
+        """
+        placed = node_of >= 0
+        local = self.local(node_of)
+        sums = [np.bincount(node_of[placed], weights=each[placed], minlength=m) for each in self.of_tasks]
+        return np.array(sums).astype(np.int64) - np.pad(local, (0, m - len(local)))
 
     def between(self, node_of: NDArray[np.int64], m: int) -> NDArray[np.float64]:
         """Traffic from each node to each other one in tuples/s (or bytes/s), shape (m, m); the diagonal is local."""
@@ -155,28 +204,6 @@ class Traffic:
         nodes = node_of[self.symmetric.indices[row]]
         np.add.at(found, nodes[nodes >= 0], self.symmetric.rate[row][nodes >= 0])
         return found
-
-    def _together(self, node_of: NDArray[np.int64]) -> int:
-        """Traffic of the blocks between tasks on one node, in units."""
-        blocks, together = self.blocks, 0
-        nodes = node_of + 1  # 0 is nowhere
-        senders = np.zeros(int(nodes.max(initial=0)) + 1, dtype=np.int64)
-        for a0, a1, b0, b1, rate in zip(
-            blocks.source_start.tolist(),
-            blocks.source_stop.tolist(),
-            blocks.target_start.tolist(),
-            blocks.target_stop.tolist(),
-            blocks.rate.tolist(),
-            strict=True,
-        ):
-            # Sum over nodes of senders * receivers, less the pairs of a task with itself.
-            np.add.at(senders, nodes[a0:a1], 1)
-            senders[0] = 0
-            pairs = int(senders[nodes[b0:b1]].sum())
-            senders[nodes[a0:a1]] = 0
-            itself = int(np.count_nonzero(nodes[max(a0, b0) : min(a1, b1)]))
-            together += rate * (pairs - itself)
-        return together
 
 
 def _count(node_of: NDArray[np.int64], m: int) -> NDArray[np.int64]:

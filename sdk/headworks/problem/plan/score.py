@@ -46,8 +46,9 @@ def score(problem: Arrays, assignment: FrozenMap[str, Slot], input_rate: float |
         nodes_used=len(used),
         workers=len(set(assignment.values())),
         cost=_cost(problem, used),
-        utilisation=float(ratio.max(initial=0.0)),
-        sustainable=_sustainable(ratio[:, 0]),
+        fullest_node=float(ratio.max(initial=0.0)),
+        fullest_link=(link := fullest_link(problem, node_of, at_rate)),
+        factor=_factor(ratio[:, 0], link if np.isfinite(problem.link_limit).any() else 0.0),
         balance=_balance(ratio[used, 0]),
         moves=_moves(problem, assignment),
         unplaced=problem.n - len(assignment),
@@ -70,8 +71,21 @@ def _cost(problem: Arrays, used: NDArray[np.int64]) -> float | None:
     return round(sum(known), 9) if len(known) == len(prices) and known else None
 
 
-def _sustainable(cpu: NDArray[np.float64]) -> float | None:
-    fullest = float(cpu.max(initial=0.0))
+def fullest_link(problem: Arrays, node_of: NDArray[np.int64], at_rate: float = 1.0) -> float:
+    """Largest load of a node's network, out or in; see `Scores`.
+
+    Args:
+        at_rate: What traffic is multiplied by.
+    """
+    links = problem.traffic.links(node_of, problem.m).max(axis=0, initial=0)
+    limit = problem.link_limit
+    if not np.isfinite(limit).any():
+        limit = np.full(problem.m, max(problem.traffic.total, 1) / max(problem.m, 1))
+    return float((links / limit).max(initial=0.0)) * at_rate
+
+
+def _factor(cpu: NDArray[np.float64], link: float) -> float | None:
+    fullest = max(float(cpu.max(initial=0.0)), link)
     return 1.0 / fullest if fullest > 0 else None
 
 

@@ -37,7 +37,7 @@ class Alternative:
         slot: Slot that it would have, None where there is none.
         inter_node: Change of the traffic between nodes, in the unit of the scores. For a task without a slot it is
             against a plan in which all its traffic is between nodes.
-        utilisation: Change of the largest used share of any resource on any node.
+        fullest_node: Change of the largest used share of any resource on any node.
         restarts: Change of the number of running workers whose tasks change.
     """
 
@@ -46,7 +46,7 @@ class Alternative:
     reasons: tuple[Reason, ...] = ()
     slot: Slot | None = None
     inter_node: float = 0.0
-    utilisation: float = 0.0
+    fullest_node: float = 0.0
     restarts: int = 0
 
 
@@ -121,7 +121,7 @@ def explain(request: Request, plan: Plan, task: str) -> Why:
 
 
 def _figures(row: Alternative) -> tuple[float, float, int, str]:
-    return row.inter_node, row.utilisation, row.restarts, row.node
+    return row.inter_node, row.fullest_node, row.restarts, row.node
 
 
 def _rows(problem: Arrays, others: Others) -> list[Alternative]:
@@ -141,7 +141,7 @@ def _rows(problem: Arrays, others: Others) -> list[Alternative]:
             reasons=tuple(why),
             slot=slot,
             inter_node=(now - int(local[node])) * rate,
-            utilisation=float(fullest[node]) - full,
+            fullest_node=float(fullest[node]) - full,
             restarts=more,
         )
         rank = (bool(why), more, slot)  # of the slots of a node that which fits, then that which restarts fewest
