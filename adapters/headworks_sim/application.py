@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from headworks.cli.settings import option_of
-from headworks.control.settings import make, settings_of
+from headworks.cli.settings import make, option_of, settings_of
 from headworks.errors import EngineError, OptionError
 from headworks_sim.fluid.timing import Draws, Timing
 

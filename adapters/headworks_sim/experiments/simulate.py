@@ -12,8 +12,7 @@ from headworks.cli.installed import plugins
 from headworks.cli.output import emit, json_option, say, table
 from headworks.cli.request import REQUEST_HELP, SCHEDULER, option_option, request_argument, scheduler_names
 from headworks.cli.rounds import bad_rounds
-from headworks.cli.settings import Configured
-from headworks.control.settings import make, settings_of
+from headworks.cli.settings import Configured, make, settings_of
 from headworks.errors import DocumentError
 from headworks.report.format import percent, quantity
 from headworks_sim.application import SETTINGS, trace_option
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from headworks import PluginHost
-    from headworks.control.settings import Setting
+    from headworks.cli.settings import Setting
     from headworks.model import Request
     from headworks_sim.experiments.summary import Summary
     from headworks_sim.fluid.trace import Trace

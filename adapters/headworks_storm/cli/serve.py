@@ -14,8 +14,7 @@ from headworks.cli.output import json_option, say
 from headworks.cli.parameters import Address, FiniteRange
 from headworks.cli.request import option_option
 from headworks.cli.rounds import BackgroundQueue, Screen, journal_option, loop_settings, make_journal, run_rounds
-from headworks.cli.settings import Configured
-from headworks.control.settings import Pace, make
+from headworks.cli.settings import Configured, Pace, make
 from headworks_storm.cli.records import Records
 
 if TYPE_CHECKING:

@@ -8,12 +8,11 @@ import attrs
 import click
 
 from headworks.cli.installed import plugin_names, requests
-from headworks.cli.settings import OPTIONS
-from headworks.control.settings import settings_of
+from headworks.cli.settings import OPTIONS, settings_of
 from headworks.model import Limits, Status
 
 if TYPE_CHECKING:
-    from headworks.control.settings import Setting
+    from headworks.cli.settings import Setting
     from headworks.model import Plan
 
 SCHEDULER = "dstorm"

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Self, TextIO
 import click
 
 from headworks.cli.output import console, trimmed
-from headworks.control.settings import Pace, Setting, settings_of
+from headworks.cli.settings import Pace, Setting, settings_of
 from headworks.errors import printable
 from headworks.interrupts import raise_pending
 

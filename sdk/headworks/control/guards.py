@@ -93,9 +93,7 @@ def _world(request: Request | None) -> frozenset[tuple[str, ...]]:
 
 @attrs.frozen(kw_only=True)
 class Guards:
-    """Thresholds of the guards. Each field is a setting (`headworks.control.settings`), and its `help` says what it
-    does.
-    """
+    """Thresholds of the guards. Each field is a setting of commands, and its `help` says what it does."""
 
     cooldown: float = attrs.field(
         default=COOLDOWN,

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, Literal
 import attrs
 
 from headworks.control.autoscale import Fleet, FleetMemory, gave_back, scale, watch
-from headworks.control.draining import Draining
 from headworks.control.guards import (
     Guards,
     Memory,
@@ -30,7 +29,7 @@ from headworks.control.guards import (
 )
 from headworks.control.journal import NoJournal
 from headworks.control.knowledge import KnowledgeFile
-from headworks.control.priorities import Priorities
+from headworks.control.priorities import Draining, Priorities
 from headworks.control.round import Counts, Outcome, Round, compare_assignments, without_missing_tasks
 from headworks.documents import unstructure
 from headworks.errors import DocumentError, EngineEndedError, HeadworksError

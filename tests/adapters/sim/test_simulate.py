@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 from headworks.api import find_request
 from headworks.cli.main import headworks
-from headworks.control.settings import settings_of
+from headworks.cli.settings import settings_of
 from headworks.documents import restore, write
 from headworks.errors import DocumentError
 from headworks.model import Profile

@@ -12,9 +12,8 @@ import pytest
 from click.testing import CliRunner
 
 from headworks.cli.main import headworks
-from headworks.cli.settings import keys
+from headworks.cli.settings import Pace, keys
 from headworks.control import loop
-from headworks.control.settings import Pace
 from headworks_storm import service
 from headworks_storm.cli import serve
 from headworks_storm.nimbus.bridge import Endpoint

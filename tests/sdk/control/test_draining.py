@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from headworks.control.draining import change_of, changed_topologies
 from headworks.control.guards import Guards
 from headworks.control.loop import Control, Loop
+from headworks.control.priorities import change_of, changed_topologies
 from headworks.errors import EngineError, PluginError
 from headworks.hooks import hookimpl
 from headworks.model import Backlog, FrozenMap, Observation, Receipt, Slot, Step

@@ -12,8 +12,7 @@ from headworks.cli.installed import plugin_names, plugins
 from headworks.cli.output import json_option
 from headworks.cli.request import option_option, scheduler_option
 from headworks.cli.rounds import journal_option, loop_settings, make_journal, run_rounds
-from headworks.cli.settings import Configured
-from headworks.control.settings import Pace, make
+from headworks.cli.settings import Configured, Pace, make
 
 
 @click.command("run", cls=Configured, settings=loop_settings, context_settings={"allow_interspersed_args": False})

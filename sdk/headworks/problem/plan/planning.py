@@ -13,8 +13,7 @@ from headworks.problem.arrays.arrays import Arrays
 from headworks.problem.arrays.constraints import CountRule, LabelRule, binds
 from headworks.problem.plan.changes import Changes
 from headworks.problem.plan.score import score
-from headworks.problem.repair.constraints import keep_running
-from headworks.problem.repair.relaxation import constraint_reason
+from headworks.problem.repair.constraints import constraint_reason, keep_running
 from headworks.problem.repair.slowdown import BatchRule
 from headworks.problem.room.moves import Route, order_moves
 from headworks.problem.room.room import Room

@@ -8,10 +8,10 @@ import re
 import attrs
 import pytest
 
+from headworks.cli.settings import Pace, make, settings_of
 from headworks.control.autoscale import Fleet
 from headworks.control.guards import Guards
 from headworks.control.loop import Control
-from headworks.control.settings import Pace, make, settings_of
 from headworks.model import Limits
 
 TABLE = {each.name: each for each in settings_of(Control, Pace)}
