@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from headworks.model import Status
+from headworks.problem.plan.places import places_on_nodes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,6 +34,7 @@ def plan_within_limit(problem: Problem, node_of: NDArray[np.int64], explanation:
     runs = problem.current >= 0
     if problem.request.limits.max_moves is None or not runs.any():
         return plan
+    node_of = node_of[places_on_nodes(problem, node_of)]
     said = f"{explanation}; " if explanation else ""
     plans = [problem.plan(_with_new(problem, problem.current, node_of), f"{said}what runs stays")]
     if (problem.node_of(plan.assignment) != node_of)[runs].any():

@@ -149,7 +149,7 @@ def test_only_tasks_of_a_live_topology_move_where_no_worker_may_restart():
     running = attrs.evolve(GOOD, assignment=PLAN.assignment, limits=attrs.evolve(GOOD.limits, restarts=False))
     live = attrs.evolve(running, topologies=tuple(attrs.evolve(each, live=True) for each in running.topologies))
     free = attrs.evolve(running, limits=attrs.evolve(running.limits, restarts=True))
-    order = [1, 0, 0, 0, 1]
+    order = [0, 1, 0, 1, 0]
     plan = Problem.of(free).plan(order)
     assert plan.moves
     found = check_plan(Problem.of(running), plan)

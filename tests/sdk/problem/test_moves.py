@@ -85,8 +85,8 @@ def test_with_one_move_left_no_running_task_is_taken_off_for_good(answer):
 
 def swap(**limits):
     """Two full nodes whose tasks want each other's place."""
-    made = [topology("t", component("c", 2, cpu=100.0))]
-    asked = request([node("a"), node("b")], made, {"t/c/0": "a", "t/c/1": "b"}, **limits)
+    made = [topology("t", component("c", cpu=100.0), component("d", cpu=100.0))]
+    asked = request([node("a"), node("b")], made, {"t/c/0": "a", "t/d/0": "b"}, **limits)
     return Problem.of(asked).plan([1, 0])
 
 
@@ -94,7 +94,7 @@ def test_a_swap_of_full_nodes_evicts_one_and_places_it_last():
     plan = swap()
     assert [(move.kind, move.task) for move in plan.moves] == [
         ("evict", "t/c/0"),
-        ("migrate", "t/c/1"),
+        ("migrate", "t/d/0"),
         ("place", "t/c/0"),
     ]
     assert plan.status == "ok"
@@ -131,11 +131,10 @@ def test_new_tasks_are_placed_when_nothing_may_move():
 
 
 def test_a_move_waits_until_another_has_made_room():
-    made = request(
-        [node("a"), node("b"), node("c")], [topology("t", component("c", 2, cpu=100.0))], {"t/c/0": "a", "t/c/1": "b"}
-    )
-    plan = Problem.of(made).plan([1, 2])
-    assert [move.task for move in plan.moves] == ["t/c/1", "t/c/0"]
+    parts = component("c", cpu=100.0), component("d", cpu=100.0)
+    running = {"t/c/0": "a", "t/d/0": "b"}
+    plan = Problem.of(request([node("a"), node("b"), node("c")], [topology("t", *parts)], running)).plan([1, 2])
+    assert [move.task for move in plan.moves] == ["t/d/0", "t/c/0"]
 
 
 def test_a_task_changes_its_slot_on_a_full_node_without_leaving_it():

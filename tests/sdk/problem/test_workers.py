@@ -88,9 +88,11 @@ def test_what_a_room_took_a_plan_takes(effort, monkeypatch):
         room = filled(problem, data, removals=effort is None)
         plan = problem.plan(room.node_of)
         assert check_plan(problem, plan) == ()
-        placed = {problem.task_ids[task]: node for task, node in enumerate(room.node_of.tolist()) if node >= 0}
-        assert {task: problem.node_index[slot.node] for task, slot in plan.assignment.items()} == placed
-        assert (plan.status is Status.OK) == (len(placed) == problem.n)
+        # equal tasks keep their places: of each component as many are on a node as there were in the room
+        taken = (problem.node_of(plan.assignment), room.node_of)
+        found, placed = (sorted(zip(problem.component.tolist(), each.tolist(), strict=True)) for each in taken)
+        assert found == placed
+        assert (plan.status is Status.OK) == bool((room.node_of >= 0).all())
         used = {(problem.topology[problem.task_index[task]], slot) for task, slot in plan.assignment.items()}
         met["running"] += bool((problem.current >= 0).any())
         met["fixed"] += bool((problem.fixed >= 0).any())

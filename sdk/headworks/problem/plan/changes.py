@@ -36,6 +36,19 @@ class Changes:
             self._why.update((task, cause(task)) for task in np.flatnonzero(before != after).tolist())
         return after
 
+    def exchange(self, node_of: Ints, taken: Ints) -> Ints:
+        """Let equal tasks take each other's places, with what was noted of them: where all are after it.
+
+        Args:
+            node_of: Node index of each task, int64 (n,).
+            taken: Task whose place each task takes, int64 (n,).
+        """
+        if (taken == np.arange(len(taken))).all():
+            return node_of
+        self._decided = self._decided[taken]
+        self._why = {task: self._why[of] for task, of in enumerate(taken.tolist()) if of in self._why}
+        return node_of[taken]
+
     def repairs(self, node_of: Ints) -> tuple[Repair, ...]:
         """Every task that is not where it was decided, by index."""
         return tuple(self._repairs(node_of))

@@ -12,6 +12,7 @@ from headworks.model import FrozenMap, Plan, Reason, Status
 from headworks.problem.arrays.arrays import Arrays
 from headworks.problem.arrays.constraints import CountRule, LabelRule, binds
 from headworks.problem.plan.changes import Changes
+from headworks.problem.plan.places import seat
 from headworks.problem.plan.score import score
 from headworks.problem.repair.constraints import constraint_reason, keep_running
 from headworks.problem.repair.slowdown import BatchRule
@@ -115,7 +116,7 @@ class _Way:
     route: Route
 
 
-@attrs.frozen(eq=False)
+@attrs.define(eq=False)
 class _Planning:
     """Makes a decision keep the rules, with a note of each change."""
 
@@ -186,10 +187,13 @@ class _Planning:
         return node_of
 
     def route(self, node_of: NDArray[np.int64]) -> _Way:
-        """The way to a decision as it is."""
-        target, reasons = assign_slots(self.problem, node_of, self.worker_of)
-        reasons = _unplaced(self.problem, node_of, self.decided) + reasons
-        return _Way(node_of, reasons, order_moves(self.problem, target))
+        """The way to a decision as it is, but for equal tasks, which keep their places."""
+        seating = seat(self.problem, node_of, self.worker_of)
+        if self.worker_of is not None:
+            self.worker_of = self.worker_of[seating.taken]
+        node_of = self.changes.exchange(node_of, seating.taken)
+        reasons = _unplaced(self.problem, node_of, self.decided) + seating.reasons
+        return _Way(node_of, reasons, order_moves(self.problem, seating.slots))
 
 
 def _standing(problem: Arrays) -> Route:

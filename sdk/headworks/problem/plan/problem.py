@@ -94,6 +94,9 @@ class Problem(Arrays):
         goes where it does not, if there is room. Tasks of batches that take too long (`limits.slowdown`) go where they
         take less. `Plan.repaired` names each task whose node is not the one decided, and why.
 
+        Equal tasks keep their places: of tasks of a component that need and exchange the same, those stay that run
+        where the decision has one of them, so that nothing moves in vain. Nobody is told, for no figure changes by it.
+
         Args:
             node_of: Node index of each task, shape (n,), -1 where nothing fits. Fixed tasks stay in any case.
             explanation: What a person should know about the decision.
