@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from headworks.api import Comparison
-from headworks.control.round import Round
+from headworks.control.journal import Round
 from headworks.documents.schema import schema_of
 from headworks.model import Observation, Plan, Receipt, Request
 from headworks.model.knowledge import Knowledge

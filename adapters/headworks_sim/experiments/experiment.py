@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from headworks.control.round import Round
+    from headworks.control.journal import Round
     from headworks.model import Observation
     from headworks_sim.experiments.summary import Summary
     from headworks_sim.fluid.timing import Timing

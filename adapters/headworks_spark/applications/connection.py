@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.streaming import StreamingQuery
 
+    from headworks.control.journal import Round
     from headworks.control.loop import Control
-    from headworks.control.round import Round
 
 
 class Connection:

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from headworks.control.journal import Round
     from headworks.control.loop import Control
-    from headworks.control.round import Round
     from headworks_spark.targets import Target
 
 LOG = logging.getLogger("headworks.spark")

@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from headworks.cli.rounds import BackgroundQueue, Screen
-    from headworks.control.journal import Journal
-    from headworks.control.round import Round
+    from headworks.control.journal import Journal, Round
     from headworks_storm.nimbus.rounds import RoundDecision
     from headworks_storm.nimbus.snapshot import Snapshot
 
@@ -93,7 +92,7 @@ class Records:
             screen: Shows rounds, and says what is wrong with the journal.
         """
         # numpy and cattrs cost 0.2 s, which the list of commands does not need.
-        from headworks.control.round import Counts
+        from headworks.control.journal import Counts
 
         self.journal = QueuedJournal(journal, background, screen.say)
         self.count: Callable[[], Mapping[str, int]] = dict
@@ -150,7 +149,7 @@ class Records:
 
 def _round(snapshot: Snapshot, decision: RoundDecision) -> Round:
     # numpy and cattrs cost 0.2 s, which the list of commands does not need.
-    from headworks.control.round import Round
+    from headworks.control.journal import Round
 
     answer = decision.answer
     message = f"Nimbus has {len(snapshot.unassigned)} executors without a slot"

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from headworks.control.round import compare_assignments
+from headworks.control.journal import compare_assignments
 from headworks.model import Request
-from headworks.model.rates import service
 from headworks.problem import Problem
 from headworks.report.curves import Curve, CurvePanel, curves_svg
 from headworks.report.format import percent
 from headworks.report.html import Panel, Table, page
 from headworks.report.placement import placement_svg
 from headworks_storm.demo.experiment import by_host
+from headworks_storm.workers.completion import service
 from headworks_storm.workers.throughput import REDUCED
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""The part of an offered load that is completed."""
+"""Offered load, and the part of it that is completed."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from headworks.model import Observation
 
 ROUNDS = 1_000
 """Times that tuples may go round: with fewer, rates of topologies with cycles are not found; with more, a cycle that
@@ -48,3 +50,12 @@ def _expected(offered: Mapping[str, float], gains: Mapping[tuple[str, str], floa
             return dict(after)
         rates = dict(after)
     return None
+
+
+def service(seen: Observation) -> dict[str, float]:
+    """Tuples/s offered and completed, and their mean latency in ms, by the name of the figure."""
+    samples = seen.metrics.topologies
+    done = sum(each.throughput or 0.0 for each in samples)
+    late = sum(each.latency * (each.throughput or 0.0) for each in samples if each.latency is not None)
+    found = {"offered": sum(each.offered or 0.0 for each in samples), "throughput": done}
+    return {**found, "latency": late / done} if done else found

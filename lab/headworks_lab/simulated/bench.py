@@ -11,7 +11,7 @@ from headworks_sim.experiments.experiment import run
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from headworks.control.round import Round
+    from headworks.control.journal import Round
     from headworks.model import Request
 
 FIGURES = ("throughput", "offered", "latency", "inter_node", "nodes", "moves", "stopped", "degraded", "backlog")

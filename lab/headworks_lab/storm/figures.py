@@ -6,8 +6,8 @@ from collections import Counter
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from headworks.model.rates import service
 from headworks_lab.measure.figures import lapses, latencies, outside, traffic
+from headworks_storm.workers.completion import service
 from headworks_storm.workers.throughput import series
 
 if TYPE_CHECKING:

@@ -25,9 +25,8 @@ from headworks.interrupts import raise_pending
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from headworks.control.journal import Journal
+    from headworks.control.journal import Journal, Round
     from headworks.control.loop import Loop
-    from headworks.control.round import Round
 
 
 LOG = logging.getLogger("headworks.cli.rounds")

@@ -9,7 +9,7 @@ import attrs
 from headworks.model import FrozenMap, Status
 
 if TYPE_CHECKING:
-    from headworks.control.round import Round
+    from headworks.control.journal import Round
     from headworks.model import Observation
 
 

@@ -19,7 +19,7 @@ from headworks.problem.plan.score import score
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from headworks.control.round import Round
+    from headworks.control.journal import Round
     from headworks.hooks import Verdict
     from headworks.model import Plan, Request, Scores
 

@@ -27,10 +27,9 @@ from headworks.control.guards import (
     tasks_to_reassert,
     wait_reason,
 )
-from headworks.control.journal import NoJournal
+from headworks.control.journal import Counts, NoJournal, Outcome, Round, compare_assignments, without_missing_tasks
 from headworks.control.knowledge import KnowledgeFile
 from headworks.control.priorities import Draining, Priorities
-from headworks.control.round import Counts, Outcome, Round, compare_assignments, without_missing_tasks
 from headworks.documents import unstructure
 from headworks.errors import DocumentError, EngineEndedError, HeadworksError
 from headworks.model import Drain, FrozenMap, Limits, Observation, Plan, Receipt, Request, Status, Undrained
@@ -148,7 +147,7 @@ class Loop:
         Args:
             host: Has the plugins that are named in `control`.
             keep: Is given every observation, and raises nothing.
-            counts: Reads what the adapter counts beside the rounds; see `headworks.control.round`.
+            counts: Reads what the adapter counts beside the rounds; see `headworks.control.journal`.
             clock: Tells seconds for the guards.
 
         Raises:

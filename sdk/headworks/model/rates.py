@@ -1,19 +1,15 @@
-"""Tuples per second: on every stream of a topology, and those that are offered and completed."""
+"""Tuples per second on every stream of a topology."""
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
 from graphlib import CycleError, TopologicalSorter
-from typing import TYPE_CHECKING
 
 import attrs
 
 from headworks.errors import DocumentError
 from headworks.model import Component, Kind, Stream, Topology
-
-if TYPE_CHECKING:
-    from headworks.model import Observation
 
 
 def stream_rates(topology: Topology, where: str = "") -> tuple[float, ...]:
@@ -125,12 +121,3 @@ def depths(topology: Topology, where: str = "") -> dict[str, int]:
         message = f"{topology.id!r} is sequential, and its streams form a cycle: {cycle}"
         raise DocumentError(f"{where}/streams", message) from None
     return found
-
-
-def service(seen: Observation) -> dict[str, float]:
-    """Tuples/s offered and completed, and their mean latency in ms, by the name of the figure."""
-    samples = seen.metrics.topologies
-    done = sum(each.throughput or 0.0 for each in samples)
-    late = sum(each.latency * (each.throughput or 0.0) for each in samples if each.latency is not None)
-    found = {"offered": sum(each.offered or 0.0 for each in samples), "throughput": done}
-    return {**found, "latency": late / done} if done else found

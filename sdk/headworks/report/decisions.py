@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
 
-from headworks.control.round import Round
+from headworks.control.journal import Round
 from headworks.documents import digest, restore, unstructure
 from headworks.errors import DocumentError, HeadworksError
 from headworks.model import ENDED_EARLY, Plan, Request

@@ -9,8 +9,7 @@ import attrs
 import jsonschema
 import pytest
 
-from headworks.control.journal import read_journal
-from headworks.control.round import Round
+from headworks.control.journal import Round, read_journal
 from headworks.documents import read, structure
 from headworks.documents.schema import schema_of
 from headworks.model import Request

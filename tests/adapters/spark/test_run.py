@@ -13,9 +13,8 @@ import jsonschema
 import pytest
 
 from headworks.control.guards import Guards
-from headworks.control.journal import FileJournal, read_journal
+from headworks.control.journal import FileJournal, Round, read_journal
 from headworks.control.loop import Control, Loop
-from headworks.control.round import Round
 from headworks.documents.schema import schema_of
 from headworks.model import Limits, Slot
 from headworks.plugins.host import PluginHost

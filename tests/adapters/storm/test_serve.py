@@ -15,8 +15,7 @@ import pytest
 
 import storm_callers
 from headworks import documents
-from headworks.control.journal import read_journal
-from headworks.control.round import Round
+from headworks.control.journal import Round, read_journal
 from headworks.errors import EngineError
 from headworks.model import Component, FrozenMap, Kind, Plan, Resources, Stream, Topology
 from headworks.plugins.host import PluginHost

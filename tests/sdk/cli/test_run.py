@@ -9,8 +9,7 @@ from click.testing import CliRunner
 
 from headworks.cli.main import headworks
 from headworks.cli.rounds import bad_rounds
-from headworks.control.journal import read_journal
-from headworks.control.round import Outcome, Round
+from headworks.control.journal import Outcome, Round, read_journal
 from headworks.documents import loads
 from headworks.model import Metrics, Observation, TaskSample
 from headworks.plugins.host import PluginHost

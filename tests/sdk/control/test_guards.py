@@ -15,8 +15,8 @@ from headworks.control.guards import (
     tasks_to_reassert,
     wait_reason,
 )
+from headworks.control.journal import Round
 from headworks.control.loop import Control, Loop
-from headworks.control.round import Round
 from headworks.hooks import Description, hookimpl
 from headworks.model import Flow, FrozenMap, Metrics, Observation, Reason, Receipt, Scores, TopologySample
 from headworks.model.plan import STARVED

@@ -9,9 +9,15 @@ import jsonschema
 import pytest
 
 from headworks.control.guards import Guards
-from headworks.control.journal import FileJournal, read_journal
+from headworks.control.journal import (
+    FileJournal,
+    Outcome,
+    Round,
+    compare_assignments,
+    read_journal,
+    without_missing_tasks,
+)
 from headworks.control.loop import Control, Loop
-from headworks.control.round import Outcome, Round, compare_assignments, without_missing_tasks
 from headworks.documents import dumps, loads, restore
 from headworks.documents.schema import schema_of
 from headworks.errors import DocumentError

@@ -6,7 +6,7 @@ import attrs
 from hypothesis import strategies as st
 
 from headworks.api import Comparison, Row
-from headworks.control.round import Check, Round
+from headworks.control.journal import Check, Round
 from headworks.documents import digest
 from headworks.hooks import Verdict
 from headworks.model import (

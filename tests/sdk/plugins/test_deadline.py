@@ -15,8 +15,8 @@ import pytest
 from bad_plugins import HOOKS, machine, misbehaving
 from headworks import hooks
 from headworks.control.guards import Guards
+from headworks.control.journal import Outcome
 from headworks.control.loop import Control, Loop
-from headworks.control.round import Outcome
 from headworks.errors import PluginError
 from headworks.hooks import Description, hookimpl
 from headworks.interrupts import held

@@ -13,8 +13,8 @@ import pytest
 
 from bad_plugins import HOOKS, bad, machine, misbehaving
 from headworks.control.guards import Guards
+from headworks.control.journal import Outcome
 from headworks.control.loop import Control, Loop
-from headworks.control.round import Outcome
 from headworks.errors import EngineError, PluginError
 from headworks.hooks import Description, hookimpl
 from headworks.interrupts import Terminated

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from headworks.api import compare, why
 from headworks.cli.main import headworks
 from headworks.cli.rounds import round_text
-from headworks.control.round import Round
+from headworks.control.journal import Round
 from headworks.documents import dumps, loads, write
 from headworks.hooks import Description, hookimpl
 from headworks.model import Constraint, ConstraintKind, FrozenMap, Kind, Limits, Plan, Repair, Scope, Slot, Stream

@@ -3,9 +3,8 @@ from __future__ import annotations
 import attrs
 import pytest
 
-from headworks.control.journal import FileJournal, read_journal
+from headworks.control.journal import FileJournal, Round, read_journal
 from headworks.control.loop import Control, Loop
-from headworks.control.round import Round
 from headworks.documents import unstructure
 from headworks.errors import DocumentError, PluginError
 from headworks.model import ENDED_EARLY, Limits, Observation, Reason

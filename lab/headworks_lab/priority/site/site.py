@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Self
 import attrs
 
 from headworks.control.guards import Guards
+from headworks.control.journal import Round
 from headworks.control.loop import Control, Loop
-from headworks.control.round import Round
 from headworks.errors import EngineError
 from headworks.interrupts import raise_pending
 from headworks.model import FrozenMap

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
 
-from headworks.control.round import compare_assignments
+from headworks.control.journal import compare_assignments
 from headworks.model import FrozenMap, Request, Status
 from headworks.model.validate import check_request
 from headworks.problem import Problem
