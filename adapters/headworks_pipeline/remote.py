@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from headworks.errors import EngineError
-from headworks.samples.remote.folder import DRAFTS, is_url
-from headworks.samples.remote.opening import remote_folder
+from headworks.samples.remote.folder import DRAFTS, is_url, remote_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

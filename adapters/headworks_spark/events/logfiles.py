@@ -13,8 +13,7 @@ from urllib.parse import urlsplit
 import attrs
 
 from headworks.errors import DocumentError
-from headworks.samples.remote.folder import is_url
-from headworks.samples.remote.opening import remote_folder
+from headworks.samples.remote.folder import is_url, remote_folder
 
 ROLLED = re.compile(r"(?:.*/)?events_(\d+)_[^/]*$")
 """Path of a part of a rolling log; its number is the order, which names do not sort in."""

@@ -219,7 +219,7 @@ def _unwritten(error: OSError) -> int:
 
 def _leave(code: int) -> NoReturn:
     """End the process; an abandoned plugin may be in native code, or wait for threads, and must not hold it up."""
-    safety = sys.modules.get("headworks.plugins.deadline")
+    safety = sys.modules.get("headworks.plugins.guard")
     if safety is not None and safety.abandoned():
         with contextlib.suppress(BrokenPipeError):
             sys.stdout.flush()

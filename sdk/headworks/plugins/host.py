@@ -11,8 +11,7 @@ import attrs
 from headworks.errors import HeadworksError, PluginError, UnknownPluginError, known_names
 from headworks.hooks import Description, Verdict
 from headworks.model import Status
-from headworks.plugins.deadline import Calls, deadline_of
-from headworks.plugins.guard import checked, guarded, opened
+from headworks.plugins.guard import Calls, checked, deadline_of, guarded, opened
 from headworks.plugins.loading import KINDS, Loaded, Quarantined, Registry, admit
 from headworks.plugins.options import make_options
 

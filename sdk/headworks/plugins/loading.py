@@ -19,8 +19,7 @@ import pluggy
 from headworks.errors import PluginError
 from headworks.hooks import GROUP, HOOKSPEC_VERSION, ROUNDS, SPECS, Description, LoopSpec
 from headworks.interrupts import is_signal
-from headworks.plugins.deadline import LOADING, Overdue, in_time
-from headworks.plugins.guard import failure, keep_traceback
+from headworks.plugins.guard import LOADING, Overdue, failure, in_time, keep_traceback
 from headworks.plugins.own_process import printing_to_stderr
 
 if TYPE_CHECKING:

@@ -16,8 +16,7 @@ from headworks.documents.strict_json import parse
 from headworks.interrupts import Terminated, dismiss
 from headworks.model import ENDED_EARLY, FrozenMap, Plan, Provenance, Reason, Request, Status
 from headworks.model.scaling import rescaled
-from headworks.plugins.deadline import LOST
-from headworks.plugins.guard import failure, keep_traceback
+from headworks.plugins.guard import LOST, failure, keep_traceback
 from headworks.plugins.own_process import native_to_stderr
 from headworks.problem import Problem
 from headworks.problem.plan.check import check_plan

@@ -15,8 +15,7 @@ import attrs
 
 from headworks.documents import unstructure
 from headworks.errors import HeadworksError
-from headworks.plugins.deadline import abandoned
-from headworks.plugins.guard import LOG
+from headworks.plugins.guard import LOG, abandoned
 from headworks.plugins.host import PluginHost
 from headworks.plugins.own_process import collect_seldom
 from headworks.plugins.processes import PREPARED, WRITTEN, as_line

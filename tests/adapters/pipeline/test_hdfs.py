@@ -14,9 +14,8 @@ import pytest
 from adapters.local_hdfs import activate, hdfs_pair, local_hdfs, until_it_serves
 from adapters.spark.spark_logs import LINES, RECORDED
 from headworks.errors import EngineError
-from headworks.samples.remote.folder import DRAFTS
+from headworks.samples.remote.folder import DRAFTS, remote_folder
 from headworks.samples.remote.hdfs import HdfsFolder
-from headworks.samples.remote.opening import remote_folder
 from headworks_pipeline.remote import publish
 from headworks_pipeline.synthetic import Plant
 from headworks_pipeline.tables.job import survey, update

@@ -12,8 +12,7 @@ from click.testing import CliRunner
 
 from headworks.cli.main import headworks as command
 from headworks.errors import EngineError
-from headworks.samples.remote.folder import Stored
-from headworks.samples.remote.opening import remote_folder
+from headworks.samples.remote.folder import Stored, remote_folder
 from headworks_pipeline.remote import mirror, publish, working_copy
 from headworks_pipeline.synthetic import Plant
 from headworks_pipeline.tables.job import survey, update

@@ -21,9 +21,19 @@ from headworks.errors import PluginError
 from headworks.hooks import Description, hookimpl
 from headworks.interrupts import held
 from headworks.model import Observation, Plan, Receipt
-from headworks.plugins import deadline
-from headworks.plugins.deadline import DEADLINES, LEAVING, ONE_TARGET, RING, SHORTER_ONLY, Overdue, cut_off, deadline_of
-from headworks.plugins.guard import MANY, ONE
+from headworks.plugins import guard as deadline
+from headworks.plugins.guard import (
+    DEADLINES,
+    LEAVING,
+    MANY,
+    ONE,
+    ONE_TARGET,
+    RING,
+    SHORTER_ONLY,
+    Overdue,
+    cut_off,
+    deadline_of,
+)
 from headworks.plugins.host import PluginHost
 from memory_engine import Engine, Judge
 from patience import PATIENCE

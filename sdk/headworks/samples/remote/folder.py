@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
+from urllib.parse import urlsplit
 
 import attrs
 
@@ -96,3 +97,18 @@ def is_url(place: str | Path) -> bool:
 def first_line(error: Exception) -> str:
     """The first line of an error, without the stack of a server that some clients add."""
     return next(iter(str(error).strip().splitlines()), type(error).__name__)
+
+
+def remote_folder(url: str) -> RemoteFolder:
+    """Open a folder on other machines.
+
+    Args:
+        url: Such as `hdfs://NAMENODE:PORT/FOLDER`, or `s3://BUCKET/PREFIX` and what else obstore knows.
+
+    Raises:
+        EngineError: The library for it is missing, or the URL is of no store that is known.
+    """
+    # Only the client of the one that is asked for is needed.
+    from headworks.samples.remote import hdfs, objects
+
+    return hdfs.HdfsFolder.of(url) if urlsplit(url).scheme == hdfs.SCHEME else objects.ObjectFolder.of(url)
