@@ -7,7 +7,7 @@ import pytest
 
 from headworks.errors import EngineError
 from headworks.model import Profile, Request
-from headworks_lab.measure.figures import latencies, percentile
+from headworks_lab.measure.figures import latencies, percentile, start
 from headworks_lab.measure.sizing import SHARE, factor, fitted, limits
 from headworks_local.isolated.limits import Rack
 from small_requests import component, node, request, topology, word_count
@@ -52,6 +52,11 @@ def test_nodes_that_would_be_too_small_are_refused_with_the_numbers() -> None:
         fitted(many, 2)
     with pytest.raises(EngineError, match="needs a request with nodes"):
         fitted(Request(), 2)
+
+
+def test_a_start_ends_with_the_first_second_in_which_nearly_all_of_the_load_is_completed() -> None:
+    assert start([0.0, 94.0, 96.0, 90.0], 100.0) == {"start": 3.0}
+    assert start([0.0, 94.0], 100.0) == start([], 100.0) == {}
 
 
 def test_percentiles_are_of_all_tuples() -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from headworks.report import html as report
 from headworks.report.curves import Curve, CurvePanel, curves_svg
+from headworks_sim.experiments.summary import without
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -57,7 +58,7 @@ def simulation_page(
     table = report.Table(columns=tuple(columns), rows=tuple(tuple(row) for row in rows))
     length = max(summary.duration for summary in found)
     picture = report.Panel(title="Over time", svg=svg, caption=_caption(trace))
-    intro = [f"{request}, {length:,.0f} simulated seconds.", INTRO]
+    intro = [f"{request}, {length:,.0f} simulated seconds{without(found)}.", INTRO]
     return report.page("Headworks: schedulers in simulated time", intro, [table, picture])
 
 

@@ -137,6 +137,7 @@ def _run(
         name,
         seed,
         span.duration,
+        warm_up=span.warm_up,
         trace=trace,
         timing=make(Timing, settings),
         options=options,
@@ -157,7 +158,7 @@ def _run(
 
 
 COLUMNS = (
-    *("scheduler", "status", "offered", "throughput", "latency ms", "between nodes"),
+    *("scheduler", "status", "start s", "offered", "done", "done %", "latency ms", "between nodes"),
     *("nodes", "moves", "stopped s", "degraded s", "waiting"),
 )
 """Heads of the table of totals, in the order of `_cells`."""
@@ -167,8 +168,10 @@ def _cells(summary: Summary) -> tuple[str, ...]:
     return (
         summary.scheduler,
         summary.status,
+        "never" if summary.start is None else f"{summary.start:.1f}",
         quantity(summary.offered),
         quantity(summary.throughput),
+        "" if summary.completed is None else f"{100 * summary.completed:.1f}",
         quantity(summary.latency),
         percent(summary.inter_node),
         f"{summary.nodes:.1f}",
@@ -180,12 +183,16 @@ def _cells(summary: Summary) -> tuple[str, ...]:
 
 
 def _totals(found: Sequence[Summary]) -> Any:
-    return table("over the whole time", COLUMNS, map(_cells, found), numbers=COLUMNS[2:], whole=("status",))
+    # numpy costs 0.1 s, which the list of commands does not need.
+    from headworks_sim.experiments.summary import without
+
+    title = f"over the whole time{without(found)}"
+    return table(title, COLUMNS, map(_cells, found), numbers=COLUMNS[2:], whole=("status",))
 
 
 def _over_time(summary: Summary) -> Any:
     """A table of at most `ROWS` lines, each the last point of a stretch of the curve."""
-    columns = ("until s", "offered", "throughput", "latency ms", "between nodes", "nodes", "waiting")
+    columns = ("until s", "offered", "done", "latency ms", "between nodes", "nodes", "waiting")
     points = summary.curve
     due = [summary.duration * (number + 1) / ROWS for number in range(ROWS)]
     chosen = dict.fromkeys(next((each for each in points if each.time >= time - 1e-6), points[-1]) for time in due)

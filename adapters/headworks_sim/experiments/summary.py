@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 DEGRADED = 0.4
 """A topology that completes less than this part of its nominal load is degraded (by 60 %, paper 001, section 5.2)."""
+ROUNDING = 1e-9
+"""Part of what comes in that may lack where all of it is completed."""
 POINTS = 400
 """Points of a curve, about."""
 
@@ -48,13 +50,17 @@ class TopologyFigures:
 
 @attrs.frozen(kw_only=True)
 class Summary:
-    """The figures of an experiment.
+    """The figures of an experiment, without its warm-up but for `start`, `rounds`, `status` and `placed`.
 
     Attributes:
         scheduler: Its name.
         duration: Simulated seconds; the experiment ends with the round in which `duration` is reached.
+        warm_up: Seconds before them, which are left out.
+        start: Seconds from the begin of the warm-up until all tasks run and complete what comes in; None if they
+            never do.
         offered: Tuples/s that came in, mean.
         throughput: Tuples/s completed, mean.
+        completed: Part of the offered ones that this is, over 1 where a backlog is worked off; None if none came in.
         latency: Milliseconds from the source to completion, mean over tuples; None if there were none.
         inter_node: Share of tuples between tasks that crossed nodes.
         nodes: Nodes that hosted a task, mean over time.
@@ -71,8 +77,11 @@ class Summary:
 
     scheduler: str
     duration: float
+    warm_up: float
+    start: float | None
     offered: float
     throughput: float
+    completed: float | None
     latency: float | None
     inter_node: float
     nodes: float
@@ -87,6 +96,12 @@ class Summary:
     curve: tuple[CurvePoint, ...] = ()
 
 
+def without(found: Sequence[Summary]) -> str:
+    """Words that say what was left out, beginning with a comma; "" if nothing was."""
+    seconds = max(summary.warm_up for summary in found)
+    return f", without a warm-up of {seconds:,.0f} s" if seconds else ""
+
+
 def summarise(
     world: World, scheduler: str, outcomes: Mapping[str, int], labels: Mapping[str, int] = FrozenMap()
 ) -> Summary:
@@ -98,15 +113,19 @@ def summarise(
         outcomes: Number of rounds of the control loop by outcome.
         labels: Number of plans by label.
     """
-    spans = world.spans
+    spans = [span for span in world.spans if span.begin >= 0]
     length = world.now or 1.0
     late, done = _late(spans)
     nodes = sum(span.length * _nodes(span) for span in spans) / length
+    offered = sum(span.length * float(span.offered.sum()) for span in spans) / length
     return Summary(
         scheduler=scheduler,
         duration=world.now,
-        offered=sum(span.length * float(span.offered.sum()) for span in spans) / length,
+        warm_up=-world.spans[0].begin if world.spans else 0.0,
+        start=_start(world.spans),
+        offered=offered,
         throughput=done / length,
+        completed=done / length / offered if offered else None,
         latency=late / done if done else None,
         inter_node=_share(spans),
         nodes=nodes,
@@ -120,6 +139,16 @@ def summarise(
         topologies=tuple(_topology(world, number, spans, length) for number in range(len(world.layout.topologies))),
         curve=tuple(curve(spans, POINTS)),
     )
+
+
+def _start(spans: Sequence[SteadySpan]) -> float | None:
+    """Seconds from the first span to the first in which all tasks run and complete what comes in."""
+    begin = next((span.begin for span in spans if span.steady.there.all() and _keeps_up(span)), None)
+    return None if begin is None else begin - spans[0].begin
+
+
+def _keeps_up(span: SteadySpan) -> bool:
+    return bool((span.throughput >= (1 - ROUNDING) * span.offered).all())
 
 
 def _status(labels: Mapping[str, int]) -> str:

@@ -59,12 +59,17 @@ class Span:
     """The time that an experiment simulates, in simulated seconds, and how the control loop divides it.
 
     Attributes:
-        duration: Of the whole experiment.
+        duration: Of the experiment, after its warm-up.
+        warm_up: Left out, before time 0.
         window: Of one look.
         interval: Between two rounds.
     """
 
     duration: float = attrs.field(default=600.0, metadata={"help": "Simulated seconds.", "above": 0})
+    warm_up: float | None = attrs.field(
+        default=None,
+        metadata={"help": "Seconds before them that are left out: 60, or 0 if tasks of the request run.", "least": 0},
+    )
     window: float = attrs.field(default=10.0, metadata={"help": "Simulated seconds that a look takes.", "above": 0})
     interval: float = attrs.field(default=20.0, metadata={"help": "Simulated seconds between two rounds.", "least": 0})
 

@@ -69,18 +69,26 @@ class SteadySpan:
 
 
 class World:
-    """The simulation of a cluster and its topologies, from time 0 on."""
+    """The simulation of a cluster and its topologies over time."""
 
     def __init__(
-        self, request: Request, *, timing: Timing | None = None, trace: Trace | None = None, seed: int = 0
+        self,
+        request: Request,
+        *,
+        timing: Timing | None = None,
+        trace: Trace | None = None,
+        seed: int = 0,
+        warm_up: float = 0.0,
     ) -> None:
-        """Begin at time 0 with the running assignment of a request.
+        """Begin with the running assignment of a request.
 
         Args:
             request: Cluster, topologies, profiles and metrics.
             timing: Cycles, delays and the style of moving.
             trace: Events to come; none by default.
             seed: Seed of the moments at which supervisors and workers look.
+            warm_up: Seconds before time 0 with which the simulation begins. At time 0 what waits at the sources is
+                forgotten, and moves are counted from there.
 
         Raises:
             DocumentError: The request contradicts itself, or the trace is about something else.
@@ -89,7 +97,7 @@ class World:
         self.layout = Layout.of(request)
         check_trace(trace or Trace(), self.layout)
         self.places = RunningTasks.of(self.layout.problem)
-        self.now = 0.0
+        self.now = -warm_up
         self.spans: list[SteadySpan] = []
         self.events = 0
         self.moved = self.placed = 0
@@ -99,12 +107,14 @@ class World:
         self._entering = np.array([each.throughput for each in self.layout.topologies], dtype=np.float64)
         self._load, self._backlog = np.ones(count), np.zeros(count)
         self._stalled = np.zeros(count, dtype=bool)
-        self._slow_until = np.zeros(count)
+        self._slow_until = np.full(count, -np.inf)
         self._queue: list[tuple[float, int, Callable[[], None]]] = []
         self._pushed = 0
         self._flaps: dict[str, int] = {}
         self._known: dict[bytes, Steady] = {}
         self._index = {each.id: number for number, each in enumerate(self.layout.topologies)}
+        if warm_up:
+            self._at(0.0, self._forget)
         for event in sorted((trace or Trace()).events, key=lambda each: each.time):
             self._at(event.time, self._happening(event))
 
@@ -231,6 +241,10 @@ class World:
     def _at(self, when: float, action: Callable[[], None]) -> None:
         self._pushed += 1  # events of one moment happen in the order in which they were pushed
         heapq.heappush(self._queue, (when, self._pushed, action))
+
+    def _forget(self) -> None:
+        self._backlog = np.zeros_like(self._backlog)
+        self.moved = 0
 
     def _happening(self, event: Event) -> Callable[[], None]:
         value = event.value or 0.0

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 DEGRADED = 0.4
 """A second in which less than this part of the offered load is completed is degraded, as in the simulator."""
 PERCENTILES = (50, 95, 99)
+FULL = 0.95
+"""A second in which this part of the offered load is completed ends a start. With more, the noise of a second counts as
+a start that goes on."""
 
 
 @attrs.frozen(kw_only=True)
@@ -78,6 +81,17 @@ def lapses(rates: Sequence[float], offered: float) -> dict[str, float]:
     """
     degraded = sum(each <= DEGRADED * offered for each in rates) if offered > 0 else 0
     return {"stopped": float(sum(each == 0 for each in rates)) if offered > 0 else 0.0, "degraded": float(degraded)}
+
+
+def start(rates: Sequence[float], offered: float) -> dict[str, float]:
+    """Seconds until nearly all of the load was first completed, by the name of the figure; none if it never was.
+
+    Args:
+        rates: Tuples completed in each second from the begin on.
+        offered: Tuples/s.
+    """
+    end = next((second for second, rate in enumerate(rates, start=1) if rate >= FULL * offered), None)
+    return {} if end is None else {"start": float(end)}
 
 
 def outside(before: Witness, after: Witness) -> dict[str, float]:

@@ -14,7 +14,10 @@ if TYPE_CHECKING:
     from headworks.control.journal import Round
     from headworks.model import Request
 
-FIGURES = ("throughput", "offered", "latency", "inter_node", "nodes", "moves", "stopped", "degraded", "backlog")
+FIGURES = (
+    *("throughput", "offered", "latency", "inter_node", "nodes", "moves", "stopped", "degraded", "backlog"),
+    *("warm_up", "start"),
+)
 
 
 class SimBench:
@@ -26,11 +29,13 @@ class SimBench:
         """Nothing has to be started."""
         return contextlib.nullcontext(self)
 
-    def run(self, request: Request, scheduler: str, seed: int, seconds: float) -> Mapping[str, float]:
+    def run(
+        self, request: Request, scheduler: str, seed: int, seconds: float, warm_up: float | None = None
+    ) -> Mapping[str, float]:
         """Run an experiment; see `headworks_sim.experiments.experiment.run`.
 
         Returns:
-            The numbers of its summary by name; a latency only if a tuple was completed.
+            The numbers of its summary by name; a latency only if a tuple was completed, a start only if it came.
 
         Raises:
             PluginError: The scheduler had no plan in some round: the numbers are then not its own.
@@ -41,7 +46,7 @@ class SimBench:
             if done.outcome in ("failed", "held"):
                 lost.append(f"{done.outcome}: {done.message}")
 
-        summary = run(request, scheduler, seed=seed, duration=seconds, on_round=note)
+        summary = run(request, scheduler, seed=seed, duration=seconds, warm_up=warm_up, on_round=note)
         if lost:
             raise PluginError(f"{scheduler}: {len(lost)} of {sum(summary.rounds.values())} rounds {lost[0]}")
         return {name: float(value) for name in FIGURES if (value := getattr(summary, name)) is not None}

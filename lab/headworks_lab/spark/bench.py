@@ -15,7 +15,7 @@ import attrs
 from headworks.model import Node
 from headworks.plugins.host import PluginHost
 from headworks_lab.measure.sizing import POINTS, factor, fitted, fixed, limits
-from headworks_lab.spark.experiment import INTERVAL, OWN, Experiment
+from headworks_lab.spark.experiment import INTERVAL, OWN, WARM_UP, Experiment
 from headworks_lab.spark.query import query_of
 from headworks_local.isolated.ability import network_problem
 from headworks_local.isolated.limits import NodeLimits
@@ -70,7 +70,9 @@ class SparkBench:
         """End the session and the cluster."""
         self._end()
 
-    def run(self, request: Request, scheduler: str, seed: int, seconds: float) -> dict[str, float]:
+    def run(
+        self, request: Request, scheduler: str, seed: int, seconds: float, warm_up: float | None = None
+    ) -> dict[str, float]:
         """Run one experiment: queries are started, warmed up, placed by the scheduler, measured and stopped.
 
         Args:
@@ -78,6 +80,7 @@ class SparkBench:
             scheduler: Name of the scheduler, `OWN` for Spark's own.
             seed: Seed of the scheduler.
             seconds: Length of the window, which is longer where no two batches end in it.
+            warm_up: Seconds between the placement and the window, at least; `WARM_UP` by default.
 
         Returns:
             The figures by name.
@@ -102,7 +105,7 @@ class SparkBench:
                 )
                 with experiment.started(Path(folder)):
                     experiment.place(host, scheduler, attrs.evolve(request, seed=seed))
-                    return experiment.measured(seconds)
+                    return experiment.measured(seconds, WARM_UP if warm_up is None else warm_up)
         except BaseException:
             self._end()  # whatever is left of the queries is no ground for the next experiment
             raise

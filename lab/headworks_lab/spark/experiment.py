@@ -38,11 +38,14 @@ OWN = "spark"
 INTERVAL = 2.0
 """Seconds from trigger to trigger. With more, a window has fewer batches; with less, what a batch costs by itself is a
 larger part of it."""
-WARM_UP = 2
-"""Batches in which Python workers start and JVMs compile, before a plan is asked for and after it was carried out. With
-fewer, the window measures that too; with more, each experiment takes longer."""
+PILOT = 2
+"""Batches that are measured before a plan is asked for. With fewer, figures are of a start; with more, each experiment
+takes longer."""
+WARM_UP = 15.0
+"""Seconds from the placement to the window, in which Python workers start and JVMs compile. With less, the window
+measures that too; with more, each experiment takes longer."""
 SETTLE = 2
-"""Batches within the bounds before the window. With fewer, the first of it began before them."""
+"""The last batches of them, within the bounds of the nodes. With fewer, the first of the window began before them."""
 PATIENCE = 600.0
 """Seconds for some batches. With less, a placement that the network hardly bears is an error and no figure."""
 
@@ -65,6 +68,7 @@ class Experiment:
     smaller: float
     queries: Mapping[str, Query]
     _targets: tuple[SparkTarget, ...] = ()
+    _began: float = 0.0
 
     @contextlib.contextmanager
     def started(self, folder: Path) -> Iterator[None]:
@@ -74,6 +78,7 @@ class Experiment:
             folder: For their checkpoints.
         """
         self._bound(bounded=False)  # JVMs and Python workers take long with little of anything
+        self._began = time.time()
         with contextlib.ExitStack() as stack:
             running = []
             for number, (name, query) in enumerate(self.queries.items()):
@@ -95,7 +100,7 @@ class Experiment:
         Raises:
             EngineError: It has no plan, or the plan cannot be carried out.
         """
-        seen = self._seen(WARM_UP)
+        seen = self._seen(PILOT)
         if scheduler == OWN:
             return
         nodes = sorted(declared.cluster.nodes, key=lambda each: each.id)
@@ -106,16 +111,20 @@ class Experiment:
             raise EngineError(f"{scheduler} has no placement, it is {plan.status}: {why}")
         for target in self._targets:
             self._execute(host, target, plan)
-        self._seen(WARM_UP)
 
-    def measured(self, seconds: float) -> dict[str, float]:
+    def measured(self, seconds: float, warm_up: float = WARM_UP) -> dict[str, float]:
         """Measure a window within the bounds of the nodes, by name of the figure.
 
         Args:
             seconds: Its length; it lasts until each query has ended two batches.
+            warm_up: Seconds before it, at least, of which `SETTLE` batches are within the bounds.
         """
+        until = time.monotonic() + warm_up - SETTLE * INTERVAL
+        while time.monotonic() < until:
+            self._seen(1)
         apart = self._bound(bounded=True)
         self._seen(SETTLE)
+        started = self._start()
         before = self._look()
         time.sleep(seconds)
         while any(len(self._batches(each, before.time).done) < 3 for each in self._targets):
@@ -123,7 +132,15 @@ class Experiment:
         after = self._look()
         batches = [self._batches(each, before.time) for each in self._targets]
         seen = merged([observation(each, each.recorder.jobs(each.scope, since=before.time)) for each in self._targets])
-        return {**figures(seen, batches, before, after), "apart": float(apart)}
+        said = {"apart": float(apart), "warm_up": warm_up, **started}
+        return {**figures(seen, batches, before, after), **said}
+
+    def _start(self) -> dict[str, float]:
+        """Seconds until each query had a batch that took no longer than its trigger; none if one has had none."""
+        done = (target.recorder.progress(target.scope) for target in self._targets)
+        ends = [next((each.begin + each.seconds for each in own if each.seconds <= INTERVAL), None) for own in done]
+        known = [end for end in ends if end is not None]
+        return {"start": max(known) - self._began} if len(known) == len(ends) else {}
 
     def _bound(self, *, bounded: bool) -> bool:
         """Bound the nodes, or let them free; False where they share what this machine has."""

@@ -15,10 +15,10 @@ import psutil
 
 from headworks.model import Node
 from headworks.plugins.host import PluginHost
-from headworks_lab.measure.figures import Witness
+from headworks_lab.measure.figures import Witness, start
 from headworks_lab.measure.sizing import fitted, fixed, limits
 from headworks_lab.storm.deputy import NAME, Deputy
-from headworks_lab.storm.figures import figures
+from headworks_lab.storm.figures import acked, figures
 from headworks_lab.storm.supervisors import supervisors
 from headworks_lab.storm.workload import details_of
 from headworks_local.isolated.ability import TIME, bounds, network_problem, require_times
@@ -34,15 +34,16 @@ if TYPE_CHECKING:
 
     from headworks.model import Request
     from headworks_storm.local.cluster import LocalStorm
+    from headworks_storm.workers.reports import Report
 
 LOG = logging.getLogger("headworks.storm.experiments")
 OWN = "storm"
 """Stands for Storm's own scheduler among the names of schedulers."""
-WARM_UP = 10.0
-"""Seconds in which workers compile their code, before their processor time is bounded. With less, the window measures
-that too; with more, each experiment takes longer."""
+WARM_UP = 15.0
+"""Seconds between the start of all tasks and the window, in which workers compile their code. With less, the window
+measures that too; with more, each experiment takes longer."""
 SETTLE = 5.0
-"""Seconds within the bounds before the window, in which queues get as long as they stay."""
+"""The last of them, within the bounds of the nodes, in which queues get as long as they stay."""
 LATE = 1.5
 """Seconds after the window in which the last reports come."""
 CONF = {"topology.max.spout.pending": 500, "topology.stats.sample.rate": 0.2, "topology.message.timeout.secs": 120}
@@ -102,7 +103,9 @@ class StormBench:
         """End the cluster."""
         self._end()
 
-    def run(self, request: Request, scheduler: str, seed: int, seconds: float) -> dict[str, float]:
+    def run(
+        self, request: Request, scheduler: str, seed: int, seconds: float, warm_up: float | None = None
+    ) -> dict[str, float]:
         """Run one experiment: topologies are submitted, placed by the scheduler, warmed up, measured and killed.
 
         Args:
@@ -110,6 +113,7 @@ class StormBench:
             scheduler: Name of the scheduler, `OWN` for Storm's own.
             seed: Seed of the scheduler.
             seconds: Length of the window.
+            warm_up: Seconds between the start of all tasks and the window; `WARM_UP` by default.
 
         Returns:
             The figures by name.
@@ -118,9 +122,19 @@ class StormBench:
             EngineError: The cluster or a topology does not start, or the request does not fit this machine.
         """
         host = PluginHost.load([scheduler] if scheduler != OWN else [])
-        return self.placed(host, scheduler, request, seconds, seed).figures
+        left_out = WARM_UP if warm_up is None else warm_up
+        return self.placed(host, scheduler, request, seconds, seed, warm_up=left_out).figures
 
-    def placed(self, host: PluginHost, scheduler: str, request: Request, seconds: float, seed: int = 0) -> Window:
+    def placed(
+        self,
+        host: PluginHost,
+        scheduler: str,
+        request: Request,
+        seconds: float,
+        seed: int = 0,
+        *,
+        warm_up: float = WARM_UP,
+    ) -> Window:
         """Run one experiment by a scheduler of a host; see `run`.
 
         Args:
@@ -129,6 +143,7 @@ class StormBench:
             request: Nodes and topologies.
             seconds: Length of the window.
             seed: Seed of the scheduler.
+            warm_up: Seconds between the start of all tasks and the window.
         """
         asked = fitted(request, os.cpu_count() or 1)
         cluster = self._at(asked)
@@ -137,7 +152,7 @@ class StormBench:
             self._deputy.host = host
         self._deputy.scheduler, self._deputy.declared, self._deputy.seed = scheduler, asked, seed
         try:
-            return self._measured(cluster, asked, seconds, own=scheduler == OWN)
+            return self._measured(cluster, asked, seconds, warm_up, own=scheduler == OWN)
         except BaseException:
             self._end()  # whatever is left of the topologies is no ground for the next experiment
             raise
@@ -161,14 +176,17 @@ class StormBench:
         self._cluster, self._nodes = None, ()
         self._running.close()
 
-    def _measured(self, cluster: ServedCluster, asked: Request, seconds: float, *, own: bool) -> Window:
-        def start() -> None:
+    def _measured(self, cluster: ServedCluster, asked: Request, seconds: float, warm_up: float, *, own: bool) -> Window:
+        def submit() -> None:
             for topology in asked.topologies:
                 described = describe(topology, asked.profiles, conf=self.conf, **details_of(topology))
                 cluster.run(described, shadow=own)
 
-        settle(cluster, limits(asked, cores=TIME in bounds()), start)
+        begin = steady()
+        settle(cluster, limits(asked, cores=TIME in bounds()), submit, warm_up)
+        before = acked(_reports(cluster, begin), _spouts(cluster), begin, steady())
         found, points = watched(cluster, seconds)
+        found |= {"warm_up": warm_up, **start(before, found["offered"])}
         for topology in asked.topologies:
             cluster.end(topology.id)
         found["apart"] = float(cluster.storm.nodes is not None and TIME in bounds())
@@ -176,22 +194,25 @@ class StormBench:
         return Window(figures=found, points=points, capacity=capacity)
 
 
-def settle(cluster: ServedCluster, bounded: Sequence[NodeLimits], start: Callable[[], None]) -> None:
+def settle(
+    cluster: ServedCluster, bounded: Sequence[NodeLimits], submit: Callable[[], None], warm_up: float = WARM_UP
+) -> None:
     """Start topologies while nodes have no bounds, let workers compile their code, and then bound the nodes.
 
     Args:
         cluster: The cluster; where its nodes are not apart, nothing is bounded.
         bounded: Bounds of each node.
-        start: Submits the topologies.
+        submit: Submits the topologies, and waits until all of their tasks run.
+        warm_up: Seconds that follow, of which the last `SETTLE` are within the bounds.
     """
     apart = cluster.storm.nodes
     if apart is not None:
         apart.bound([NodeLimits()] * len(bounded))  # JVMs and their jars take long with little of either
-    start()
-    time.sleep(WARM_UP)
+    submit()
+    time.sleep(max(warm_up - SETTLE, 0.0))
     if apart is not None:
         apart.bound(bounded)
-    time.sleep(SETTLE)
+    time.sleep(min(warm_up, SETTLE))
 
 
 def watched(cluster: ServedCluster, seconds: float) -> tuple[dict[str, float], tuple[float, ...]]:
@@ -218,11 +239,18 @@ def window(cluster: ServedCluster, seconds: float) -> dict[str, float]:
     measured = cluster.measure(seconds)
     after = _look(cluster)
     time.sleep(LATE)
+    return figures(measured.seen, _reports(cluster, before.time), _spouts(cluster), before, after)
+
+
+def _reports(cluster: ServedCluster, since: float) -> tuple[Report, ...]:
     collector = cluster.service.collector
     assert collector is not None
-    reports = collector.recent(steady() - before.time)
-    spouts = frozenset(number for each in cluster.scheduled() for number in spout_tasks(each))
-    return figures(measured.seen, reports, spouts, before, after)
+    return collector.recent(steady() - since)
+
+
+def _spouts(cluster: ServedCluster) -> frozenset[int]:
+    """Storm's numbers of the tasks of all spouts."""
+    return frozenset(number for each in cluster.scheduled() for number in spout_tasks(each))
 
 
 def _look(cluster: ServedCluster) -> Witness:

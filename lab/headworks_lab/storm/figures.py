@@ -30,6 +30,18 @@ def delays(reports: Iterable[Report]) -> Counter[int]:
     return found
 
 
+def acked(reports: Iterable[Report], spouts: frozenset[int], begin: float, end: float) -> tuple[float, ...]:
+    """Tuples of spouts whose whole tree was processed, in each whole second.
+
+    Args:
+        reports: Of that time.
+        spouts: Storm's numbers of the spouts' tasks.
+        begin: Start of the first second, seconds since 1970.
+        end: What follows is left out.
+    """
+    return series(reports, spouts, begin, end, attrgetter("acked"))
+
+
 def figures(
     seen: Observation, reports: Sequence[Report], tasks: frozenset[int], before: Witness, after: Witness
 ) -> dict[str, float]:
@@ -43,5 +55,5 @@ def figures(
         after: At its end.
     """
     found = {**service(seen), **latencies(delays(reports)), **traffic(seen), **outside(before, after)}
-    rates = series(reports, tasks, before.time, after.time, attrgetter("acked"))
+    rates = acked(reports, tasks, before.time, after.time)
     return {**found, **lapses(rates, found["offered"])}

@@ -14,16 +14,18 @@ if TYPE_CHECKING:
 
     from headworks_lab.sweeps.sweep import Cell
 
-SHOWN = ("throughput", "latency", "inter_node", "nodes", "moves", "stopped")
+SHOWN = ("offered", "throughput", "completed", "latency", "start", "inter_node", "nodes", "moves", "stopped")
 """Figures of a simulator with charts, in order; the table has all that it names."""
 MEASURED = (
-    *("throughput", "offered", "latency_p50", "latency_p95", "latency_p99", "bytes_between", "inter_node", "nodes"),
-    *("restarts", "degraded"),
+    *("offered", "throughput", "completed", "latency_p50", "latency_p95", "latency_p99", "start"),
+    *("bytes_between", "inter_node", "nodes", "restarts", "degraded"),
 )
 """Figures of a real engine with charts, in order."""
 UNITS = {
     "throughput": "tuples/s completed",
     "offered": "tuples/s that came in",
+    "completed": "part of what came in that was completed",
+    "start": "s from the begin until what came in was first completed, empty if it never was",
     "latency": "ms, source to completion",
     "latency_p50": "ms, source to completion, half of the tuples",
     "latency_p95": "ms, source to completion, 95 % of the tuples",
@@ -39,6 +41,8 @@ UNITS = {
 """Unit of each figure in `SHOWN` and `MEASURED`."""
 APART = "apart"
 """Figure that is 1 where nodes had networks and processor time of their own: a note, and no column."""
+WARM_UP = "warm_up"
+"""Figure that is a note too: the seconds before the measured ones."""
 SHARED = "nodes shared this machine's network and cores: bytes compare, times do not"
 WIDTH, LINE, LEFT, LENGTH = 560.0, 18.0, 160.0, 320.0
 """Measures of a chart in units of SVG: the width, the height of a row, the room for names, and the longest bar."""
@@ -55,7 +59,8 @@ def sweep_page(cells: Sequence[Cell], seconds: float) -> str:
     real = sorted({cell.engine for cell in cells if is_real(cell)})
     kind = f"experiments on real clusters ({', '.join(real)})" if real else "simulated experiments"
     intro = [
-        f"{runs:,} {kind} of {seconds:g} s. Bars are medians over seeds, whiskers 95 % intervals of the median.",
+        f"{runs:,} {kind} of {seconds:g} s{left_out(cells)}.",
+        "Bars are medians over seeds, whiskers 95 % intervals of the median.",
         *([SHARED] if shared(cells) else []),
     ]
     return page("Headworks: a sweep", intro, [table(cells), *_panels(cells)])
@@ -69,6 +74,12 @@ def is_real(cell: Cell) -> bool:
 def shared(cells: Sequence[Cell]) -> bool:
     """True if any row is of a real engine whose nodes were not apart."""
     return any(cell.means.get(APART, 1.0) < 1 for cell in cells)
+
+
+def left_out(cells: Sequence[Cell]) -> str:
+    """Words that say which warm-up was left out, beginning with a comma; "" if none was."""
+    lengths = sorted({cell.means.get(WARM_UP, 0.0) for cell in cells} - {0.0})
+    return f", without a warm-up of {' or '.join(f'{each:g}' for each in lengths)} s" if lengths else ""
 
 
 def shown(cells: Sequence[Cell]) -> tuple[str, ...]:
@@ -153,7 +164,7 @@ def brief(value: float) -> str:
 
 def _names(cells: Sequence[Cell]) -> list[str]:
     there, first = {name for cell in cells for name in cell.means}, shown(cells)
-    return [*first, *sorted(there - {*first, APART})]
+    return [*first, *sorted(there - {*first, APART, WARM_UP})]
 
 
 def _panels(cells: Sequence[Cell]) -> Iterator[Panel]:

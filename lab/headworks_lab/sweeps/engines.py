@@ -19,11 +19,14 @@ EXPERIMENTS = "headworks.experiments"
 class Running(Protocol):
     """Place where experiments run, one after the other."""
 
-    def run(self, request: Request, scheduler: str, seed: int, seconds: float) -> Mapping[str, float]:
+    def run(
+        self, request: Request, scheduler: str, seed: int, seconds: float, warm_up: float | None = None
+    ) -> Mapping[str, float]:
         """Run one experiment; figures by name, without those that have no value.
 
-        A simulator's figures depend on the arguments alone. A real engine measures for so many seconds once it is warm,
-        and takes its own name for the scheduler that it has without Headworks.
+        A simulator's figures depend on the arguments alone. A real engine takes its own name for the scheduler that it
+        has without Headworks. Figures are of so many seconds after a warm-up, which the engine chooses if it is None,
+        and says as the figure `warm_up`. `start` is the seconds from the begin until what came in was completed.
 
         Raises:
             HeadworksError: The request or the scheduler does not fit.

@@ -43,6 +43,7 @@ class Experiment:
         seconds: Simulated seconds, or those that a real engine is measured.
         engine: Plugin that runs it.
         network: Bits per second to each node, and from it; `OWN` for those of the workload.
+        warm_up: Seconds before them that are left out; None leaves them to the engine.
     """
 
     workload: str
@@ -52,6 +53,7 @@ class Experiment:
     seconds: float = 300.0
     engine: str = "sim"
     network: float = OWN
+    warm_up: float | None = None
 
     @property
     def id(self) -> str:
@@ -71,6 +73,7 @@ class Sweep:
         seconds: Seconds of each.
         engine: Plugin that runs them.
         networks: Bits per second to each node, and from it; `OWN` for those of the workload.
+        warm_up: Seconds before them that are left out; None leaves them to the engine.
     """
 
     workloads: tuple[str, ...]
@@ -80,6 +83,7 @@ class Sweep:
     seconds: float = 300.0
     engine: str = "sim"
     networks: tuple[float, ...] = (OWN,)
+    warm_up: float | None = None
 
     def experiments(self) -> tuple[Experiment, ...]:
         """All experiments, in order."""
@@ -93,6 +97,7 @@ class Sweep:
                 seconds=self.seconds,
                 engine=self.engine,
                 network=network,
+                warm_up=self.warm_up,
             )
             for workload, nodes, network, scheduler, seed in every
         )
@@ -141,9 +146,13 @@ def try_out(experiment: Experiment, bench: Running | None = None) -> ExperimentO
     try:
         request = connected(sized(_request(experiment.workload), experiment.nodes), experiment.network)
         with contextlib.nullcontext(bench) if bench is not None else bench_of(experiment.engine).open() as running:
-            found = running.run(request, experiment.scheduler, experiment.seed, experiment.seconds)
+            found = dict(
+                running.run(request, experiment.scheduler, experiment.seed, experiment.seconds, experiment.warm_up)
+            )
     except HeadworksError as error:
         return ExperimentOutcome(experiment=experiment, error=str(error))
+    if offered := found.get("offered"):
+        found["completed"] = found["throughput"] / offered
     return ExperimentOutcome(experiment=experiment, figures=FrozenMap(found))
 
 

@@ -67,6 +67,11 @@ def _networks(_context: click.Context, _parameter: click.Parameter, value: str) 
     help="Simulated seconds, 300 by default, or those that a real engine is measured, 20.",
 )
 @click.option(
+    "--warm-up",
+    type=FiniteRange(min=0),
+    help="Seconds before these that are left out: 60 simulated ones, 0 if tasks of a request run; 15 on a real engine.",
+)
+@click.option(
     "--engine",
     default="sim",
     show_default=True,
@@ -94,6 +99,7 @@ def sweep(
     network: tuple[float, ...],
     seeds: int | None,
     seconds: float | None,
+    warm_up: float | None,
     engine: str,
     output: Path,
     one_process: bool,
@@ -122,6 +128,7 @@ def sweep(
         seconds=seconds or (SECONDS.real if real else SECONDS.simulated),
         engine=engine,
         networks=network,
+        warm_up=warm_up,
     )
     _check(asked, real=real)
     with contextlib.ExitStack() as stack:
@@ -210,7 +217,7 @@ def _tables(cells: Sequence[Cell]) -> list[Any]:
 
 def _table(workload: str, cells: Sequence[Cell]) -> Any:
     # The reports cost 0.2 s, which a list of commands does not need.
-    from headworks_lab.sweeps.charts import PLACE, alike, brief, middle, place, shown
+    from headworks_lab.sweeps.charts import PLACE, alike, brief, left_out, middle, place, shown
 
     names, (_, *settings, scheduler) = shown(cells), PLACE
     columns = [scheduler, *settings, "runs", *(name.replace("_", " ") for name in names)]
@@ -222,7 +229,7 @@ def _table(workload: str, cells: Sequence[Cell]) -> Any:
     same = [index for index in alike(rows) if index]
     kept = [index for index in range(len(columns)) if index not in same]
     said = "".join(f"; {columns[index]}: {rows[0][index]}" for index in same)
-    title = f"{workload}: medians over seeds, and their 95 % intervals{said}"
+    title = f"{workload}: medians over seeds, and their 95 % intervals{left_out(cells)}{said}"
     shorter = [[row[index] for index in kept] for row in rows]
     numbers = [columns[index] for index in kept if index >= len(PLACE) - 1]
     return text_table(title, [columns[index] for index in kept], shorter, numbers=numbers)

@@ -120,6 +120,7 @@ def test_curves_of_nothing_are_a_picture_too():
 
 ARRIVES = {
     "duration": (120.0, lambda given: given["duration"]),
+    "warm-up": (5.0, lambda given: given["warm_up"]),
     "window": (7.0, lambda given: given["window"]),
     "interval": (9.0, lambda given: given["interval"]),
     "style": ("worker", lambda given: given["timing"].style),
@@ -215,7 +216,7 @@ def test_knowledge_that_cannot_be_read_is_refused_and_not_planned_without(words,
 def test_topologies_are_submitted_with_the_numbers_of_tasks_that_a_plan_chooses_and_keep_them():
     asked = find_request("hetero:linear-three", PluginHost.load())
     rounds = []
-    summary = run(asked, "hetero", duration=90.0, on_round=lambda done, _: rounds.append(done))
+    summary = run(asked, "hetero", duration=90.0, warm_up=0.0, on_round=lambda done, _: rounds.append(done))
     assert [done.outcome for done in rounds] == ["executed", "unchanged", "unchanged"]
     assert summary.status == "ok"
     chosen = rounds[0].plan.parallelism
@@ -231,7 +232,7 @@ def test_a_node_that_died_before_the_first_plan_stays_dead_when_topologies_are_s
     gone = min(node.id for node in asked.cluster.nodes)
     trace = Trace(events=(Event(time=1.0, kind="node-down", subject=gone),))
     rounds = []
-    run(asked, "hetero", duration=120.0, trace=trace, on_round=lambda done, _: rounds.append(done))
+    run(asked, "hetero", duration=120.0, warm_up=0.0, trace=trace, on_round=lambda done, _: rounds.append(done))
     assert gone not in {slot.node for slot in rounds[-1].request.assignment.values()}
     assert gone not in {node.id for node in rounds[-1].request.cluster.nodes}
     assert rounds[-1].outcome == "unchanged", [done.message for done in rounds]

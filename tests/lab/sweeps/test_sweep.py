@@ -7,6 +7,7 @@ from html import escape
 from random import Random
 from xml.etree import ElementTree
 
+import attrs
 import pytest
 from click.testing import CliRunner
 
@@ -34,6 +35,16 @@ def test_every_combination_is_run_once(found):
     assert [each.experiment for each in found] == list(SMALL.experiments())
     assert len({each.experiment.id for each in found}) == len(found) == 8
     assert all(each.figures["throughput"] > 0 for each in found)
+
+
+def test_the_start_of_a_cluster_is_left_out_and_a_figure_of_its_own(found):
+    asked = found[0].experiment
+    cold = try_out(attrs.evolve(asked, warm_up=0.0))
+    warm, cold = found[0].figures, cold.figures
+    assert (warm["warm_up"], cold["warm_up"], warm["completed"]) == (60.0, 0.0, 1.0)
+    assert cold["completed"] == cold["throughput"] / cold["offered"] < 0.9
+    assert warm["start"] == pytest.approx(cold["start"])
+    assert asked.id != attrs.evolve(asked, warm_up=60.0).id
 
 
 def test_an_ended_sweep_goes_on(found, tmp_path):
@@ -137,7 +148,8 @@ def test_means_are_over_seeds_and_in_the_page(found):
     assert sum(cell.means["throughput"] for cell in cells if cell.scheduler == "even") / 2 == pytest.approx(mean)
     page = sweep_page(cells, 30.0)
     assert page.count("<svg") >= 4
-    assert "8 simulated experiments of 30 s" in page
+    assert "8 simulated experiments of 30 s, without a warm-up of 60 s." in page
+    assert "warm_up" not in page
 
 
 def test_a_bar_names_its_scheduler_and_is_as_long_as_its_median(found):
@@ -156,9 +168,11 @@ def test_the_table_of_a_workload_says_once_what_all_its_rows_have(tmp_path):
     sweep(SMALL, tmp_path)
     done = CliRunner().invoke(headworks, ["sweep", *words, "--seconds", "30", "--one-process", "-O", str(tmp_path)])
     assert done.exit_code == 0, done.output
-    head, _, *rows = done.stdout.splitlines()
-    assert head.startswith("dstorm:linear: medians over seeds, and their 95 % intervals; network: own; runs: 2")
-    told = [row.split()[:2] for row in rows if row.startswith((" even", " dstorm"))]
+    said = (
+        "dstorm:linear: medians over seeds, and their 95 % intervals, without a warm-up of 60 s; network: own; runs: 2"
+    )
+    assert " ".join(done.stdout.split()).startswith(said)
+    told = [row.split()[:2] for row in done.stdout.splitlines() if row.startswith((" even", " dstorm"))]
     assert told == [["dstorm", "own"], ["even", "own"], ["dstorm", "4"], ["even", "4"]]
 
 
@@ -182,7 +196,9 @@ def test_the_command_tells_and_writes(tmp_path):
     words = ["sweep", "-w", "dstorm:linear", "-s", "even", "--seeds", "2", "--seconds", "20", "--one-process"]
     done = CliRunner().invoke(headworks, [*words, "-O", str(tmp_path), "--json"])
     assert done.exit_code == 0, done.output
-    assert json.loads(done.stdout)[0]["runs"] == 2
+    (cell,) = json.loads(done.stdout)
+    assert cell["runs"] == 2
+    assert cell["means"].keys() >= {"offered", "completed", "latency", "start", "warm_up"}
     assert "2 of 2 experiments" in done.stderr
     assert (tmp_path / "sweep.html").exists()
 
@@ -197,7 +213,19 @@ def test_a_wrong_name_is_told_at_once(words, tmp_path):
 def test_a_scheduler_that_raises_is_told_with_its_line_and_is_exit_code_1(tmp_path):
     raising = GOOD.replace("return problem.plan([-1] * problem.n)", "raise ValueError('boom')")
     install(tmp_path, "strange", {"raising": raising})
-    words = ["-w", "dstorm:linear", "-s", "raising", "--seeds", "1", "--seconds", "10", "--one-process"]
+    words = [
+        "-w",
+        "dstorm:linear",
+        "-s",
+        "raising",
+        "--seeds",
+        "1",
+        "--seconds",
+        "10",
+        "--warm-up",
+        "0",
+        "--one-process",
+    ]
     done = shell.headworks("sweep", *words, "-O", tmp_path / "out", PYTHONPATH=str(tmp_path))
     assert done.returncode == 1
     assert "failed: raising: 1 of 1 rounds held: raising raised ValueError: boom (" in done.stderr

@@ -85,7 +85,9 @@ def test_a_level_that_is_none_is_wrong_use():
 
 def test_a_simulation_says_why_its_rounds_were_held(broken):
     _, environment = broken
-    done = headworks("simulate", "dstorm:linear", "-s", "broken", "--duration", "60", "--json", **environment)
+    done = headworks(
+        "simulate", "dstorm:linear", "-s", "broken", "--duration", "60", "--warm-up", "0", "--json", **environment
+    )
     assert done.returncode == 1
     (reason,) = [line for line in done.stderr.splitlines() if " x held: " in line]
     assert reason.startswith("broken: 2 x held: broken raised IndexError")

@@ -82,7 +82,7 @@ def measured(file: Path) -> dict[tuple[str, str, str, float], Real]:
     """Figures of each repetition, by engine, workload, scheduler and network in bits/s."""
     found: dict[tuple[str, str, str, float], Real] = defaultdict(lambda: defaultdict(list))
     for line in read_journal(file):
-        workload, _nodes, scheduler, _seed, _seconds, engine, network = line["id"].rsplit(" ", 6)
+        workload, _nodes, scheduler, _seed, _seconds, engine, network, _warm_up = line["id"].rsplit(" ", 7)
         for name, value in line["figures"].items():
             found[engine, workload, scheduler, float(network)][name].append(value)
     return found
