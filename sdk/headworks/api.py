@@ -14,7 +14,7 @@ import attrs
 from headworks.documents import digest, loads, read, structure
 from headworks.errors import DocumentError, OptionError, PluginError, known_names
 from headworks.model import Bound, Plan, Request, Status
-from headworks.model.plan import html_table
+from headworks.model.plan import FULLER, html_table
 from headworks.model.values import check_types
 from headworks.plugins.guard import guarded
 from headworks.plugins.host import PluginHost
@@ -163,7 +163,7 @@ def tightest(plans: Iterable[Plan]) -> Bound | None:
 
 def gap_to(bound: Bound | None, plan: Plan) -> float | None:
     """Relative gap of a whole plan to a bound; see `Row.gap`."""
-    if bound is None or plan.status is not Status.OK:
+    if bound is None or plan.status is not Status.OK or any(each.code == FULLER for each in plan.reasons):
         return None
     if not plan.measured and plan.scores.fullest_node > 1:  # it fits what was declared, the bound what was measured
         return None
@@ -258,6 +258,7 @@ def limited(
     deadline: float | None = None,
     max_moves: int | None = None,
     slowdown: float | None = None,
+    fill: float | None = None,
     seed: int | None = None,
 ) -> Request:
     """The request with some of its limits replaced; None keeps one as it is."""
@@ -268,4 +269,6 @@ def limited(
         limits = attrs.evolve(limits, max_moves=max_moves)
     if slowdown is not None:
         limits = attrs.evolve(limits, slowdown=slowdown)
+    if fill is not None:
+        limits = attrs.evolve(limits, fill=fill)
     return attrs.evolve(request, limits=limits, seed=request.seed if seed is None else seed)

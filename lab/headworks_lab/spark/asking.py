@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from headworks.model import Kind, Profile, Request, Resources, TaskSample
+from headworks.model import FILL, Kind, Profile, Request, Resources, TaskSample
 from headworks.model.rates import component_rates, stream_rates
 from headworks_lab.spark.layers import payload_size
 from headworks_lab.spark.query import Burners
@@ -52,7 +52,7 @@ def question(
         topologies=tuple(each.topology() for each in found),
         metrics=attrs.evolve(seen.metrics, tasks=tuple(sample for each in found for sample in each.samples())),
         profiles=tuple(profile for each in found for profile in each.profiles()),
-        limits=attrs.evolve(declared.limits, slowdown=None),
+        limits=attrs.evolve(declared.limits, slowdown=None, fill=declared.limits.fill or FILL),
         seed=declared.seed,
     )
 

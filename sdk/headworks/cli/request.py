@@ -8,12 +8,15 @@ import attrs
 import click
 
 from headworks.cli.installed import plugin_names, requests
+from headworks.cli.output import say
 from headworks.cli.settings import OPTIONS, settings_of
-from headworks.model import Limits, Status
+from headworks.model import FILL, Limits, Status
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from headworks.cli.settings import Setting
-    from headworks.model import Plan
+    from headworks.model import Plan, Request
 
 SCHEDULER = "dstorm"
 """The scheduler of commands that are told none."""
@@ -27,6 +30,12 @@ EXIT = {Status.OK: 0, Status.INFEASIBLE: 1, Status.HELD: 3}
 def limit_settings(*names: str) -> tuple[Setting, ...]:
     """Limits of a request that a command may replace, all by default."""
     return tuple(attrs.evolve(each, default=None) for each in settings_of(Limits) if not names or each.name in names)
+
+
+def say_live(request: Request, plans: Iterable[Plan]) -> None:
+    """Say what a live command would plan for, where these plans leave less headroom."""
+    if request.limits.fill is None and any(plan.scores.fullest_node > FILL for plan in plans):
+        say(f"A live command plans for at most {FILL:.0%} of each node's CPU, as --fill {FILL:g} does here.")
 
 
 def parse_options(context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, Any]:

@@ -1,8 +1,8 @@
 """The settings of the control loop as one table, as options of a command, and in the file `headworks.toml`.
 
 A setting is a field of an attrs class with `help` in its metadata. More metadata where it is needed: `name`, if it is
-not called as the field; `least`, `above` and `most`, its bounds; `takes`, its values in words, and its `metavar`. The
-file has a table of defaults for each command.
+not called as the field; `default`, if that of a running loop is another; `least`, `above` and `most`, its bounds;
+`takes`, its values in words, and its `metavar`. The file has a table of defaults for each command.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def settings_of(*kinds: type) -> tuple[Setting, ...]:
 def _settings(kind: type) -> Iterator[Setting]:
     for field, hint in _fields(kind):
         if "help" in field.metadata:
-            yield Setting(**{"name": field.name, **field.metadata}, kind=hint, default=field.default)
+            yield Setting(**{"name": field.name, "default": field.default, **field.metadata}, kind=hint)
         elif attrs.has(hint):
             yield from _settings(hint)
 
@@ -123,8 +123,8 @@ def make(kind: type[T], values: Mapping[str, Any], **more: Any) -> T:
     """
     for field, hint in _fields(kind):
         name = field.metadata.get("name", field.name)
-        if "help" in field.metadata and name in values:
-            more[field.name] = values[name]
+        if "help" in field.metadata and (name in values or "default" in field.metadata):
+            more[field.name] = values.get(name, field.metadata.get("default"))
         elif "help" not in field.metadata and field.name not in more and attrs.has(hint):
             more[field.name] = make(hint, values)
     return kind(**more)

@@ -32,7 +32,7 @@ from headworks.control.knowledge import KnowledgeFile
 from headworks.control.priorities import Draining, Priorities
 from headworks.documents import unstructure
 from headworks.errors import DocumentError, EngineEndedError, HeadworksError
-from headworks.model import Drain, FrozenMap, Limits, Observation, Plan, Receipt, Request, Status, Undrained
+from headworks.model import FILL, Drain, FrozenMap, Limits, Observation, Plan, Receipt, Request, Status, Undrained
 from headworks.model.scaling import rescale_differences
 from headworks.model.validate import check_request
 from headworks.problem import Problem
@@ -54,7 +54,7 @@ class Control:
     scheduler: str
     engine: str
     options: Mapping[str, Any] = FrozenMap()
-    limits: Limits = Limits()
+    limits: Limits = Limits(fill=FILL)
     window: float = attrs.field(default=10.0, metadata={"help": "Seconds to measure.", "least": 0.1})
     seed: int = 0
     shadow: bool = attrs.field(default=False, metadata={"help": "Plan and report, never act."})

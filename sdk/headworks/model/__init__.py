@@ -25,6 +25,7 @@ from headworks.model.plan import (
     Undrained,
 )
 from headworks.model.request import (
+    FILL,
     Flow,
     Limits,
     Metrics,
@@ -42,6 +43,7 @@ from headworks.model.values import FrozenMap, Resources
 
 __all__ = [
     "ENDED_EARLY",
+    "FILL",
     "NOT_SEARCHED",
     "NO_PROFILES",
     "STARVED",

@@ -53,7 +53,16 @@ ENDED_EARLY = "ended-early"
 Ctrl-C came, and that a scheduler gives whose search a clock cut short: the plan is whole, and another run may find
 another one."""
 
-REMARKS = {NOT_SEARCHED: "not searched", NO_PROFILES: "no profiles", ENDED_EARLY: "ended early"}
+FULLER = "fuller"
+"""Code of the reason that the host gives where a plan takes more than `limits.fill` of a node's CPU, to place or bear
+more."""
+
+REMARKS = {
+    NOT_SEARCHED: "not searched",
+    NO_PROFILES: "no profiles",
+    ENDED_EARLY: "ended early",
+    FULLER: "fuller",
+}
 """What a table says after the status, by the code of a reason that a plan may give although it is whole."""
 
 

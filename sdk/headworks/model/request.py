@@ -112,12 +112,19 @@ class Profile:
     alpha: float | None = None
 
 
+FILL = 0.8
+"""`Limits.fill` of everything that runs: a node that is full never catches up with a backlog."""
+
+
 @attrs.frozen(kw_only=True)
 class Limits:
     """Limits of one round: seconds to plan, running tasks that may move (None = any), and whether workers may restart.
 
     `slowdown` limits batches of sequential topologies: how many times as long one may take as if each task ran on the
     core that is free first, as the engine's own scheduler does it (None = any). What runs and is slower may stay so.
+
+    `fill` is a wish for headroom: the share of each node's CPU to plan for, at most, where that holds every task
+    (None = all of it). Nothing moves for what runs and is but a little above it.
 
     Without `restarts` every running worker stays as it is: none of its tasks moves, whatever `max_moves` says, and no
     task joins it, for either would restart its process, but for topologies whose tasks move `live`. Tasks that do not
@@ -132,6 +139,15 @@ class Limits:
     slowdown: float | None = attrs.field(
         default=1.0,
         metadata={"help": "Times as long as by the engine's own scheduler that a batch may take.", "least": 1},
+    )
+    fill: float | None = attrs.field(
+        default=None,
+        metadata={
+            "help": "Share of each node's CPU to plan for, at most, where tasks fit.",
+            "above": 0,
+            "most": 1,
+            "default": FILL,
+        },
     )
 
 

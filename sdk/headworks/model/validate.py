@@ -72,6 +72,10 @@ def check_request(request: Request) -> None:
     _check_profiles(request)
     for name in ("deadline", "max_moves", "slowdown"):
         _amount(getattr(request.limits, name), "limits", name)
+    if (fill := request.limits.fill) is not None and not 0 < fill <= 1:
+        raise DocumentError(
+            pointer("limits", "fill"), f"{fill!r} is no share of a node: more than 0, at most 1 is needed"
+        )
     _amount(request.metrics.window, "metrics", "window")
 
 

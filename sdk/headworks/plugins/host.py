@@ -145,13 +145,19 @@ class PluginHost:
             OptionError: An option does not fit.
             PluginError: There is no such scheduler.
         """
-        others = partial(self.answer, request)
+        # It needs numpy, 0.1 s that commands which do not plan save.
+        from headworks.plugins.headroom import with_headroom
+
         installed = self.plugin(name, "headworks_schedule").distribution
         processes = self.processes if cancellation is None and installed else None
-        return self._schedule(name, request, options, cancellation=cancellation, others=others, processes=processes)
+
+        more = {"cancellation": cancellation, "processes": processes}
+        return with_headroom(
+            request, lambda asked: self._schedule(name, asked, options, others=partial(self.answer, asked), **more)
+        )
 
     def _schedule(self, name: str, request: Request, options: Any, **more: Any) -> Plan:
-        # The sandbox needs numpy, 0.1 s that commands which do not plan save.
+        # It needs numpy, 0.1 s that commands which do not plan save.
         from headworks.plugins.sandbox import run_scheduler
 
         plugin = self.plugin(name, "headworks_schedule")

@@ -199,6 +199,12 @@ def guard(name, value, other, field=None):
     return option(name, value, other, lambda seen: getattr(seen.control.guards, field or name))
 
 
+def offered(seen):
+    """The share of a node's CPU that a scheduler is shown."""
+    whole, shown = (each.cluster.nodes[0].capacity.cpu for each in (RUNNING, seen.asked[0]))
+    return shown / whole
+
+
 RUN = {
     "engine": option("engine", "other", "engine", lambda seen: len(seen.other.windows) > 0, expected=True),
     "scheduler": option("scheduler", "calm", "judge", lambda seen: seen.control.scheduler),
@@ -222,6 +228,7 @@ RUN = {
     "deadline": option("deadline", 7.5, 9, lambda seen: seen.asked[0].limits.deadline),
     "max-moves": option("max-moves", 1, 2, lambda seen: seen.asked[0].limits.max_moves),
     "slowdown": option("slowdown", 1.5, 2.5, lambda seen: seen.asked[0].limits.slowdown),
+    "fill": option("fill", 0.7, 0.6, offered),
     "window": option("window", 2.5, 3, lambda seen: seen.engine.windows[0]),
     "shadow": option("shadow", True, None, lambda seen: "execute" not in seen.engine.machine.calls),
     "cooldown": guard("cooldown", 45.0, 40),
@@ -264,6 +271,7 @@ PLAN = {
     "deadline": option("deadline", 7.5, 9, lambda seen: seen.asked[0].limits.deadline),
     "max-moves": option("max-moves", 0, 9, lambda seen: seen.asked[0].limits.max_moves),
     "slowdown": option("slowdown", 1.5, 2.5, lambda seen: seen.asked[0].limits.slowdown),
+    "fill": option("fill", 0.7, 0.6, offered),
     "seed": option("seed", 7, 8, lambda seen: seen.asked[0].seed),
     "output": option(
         "output", "p.json", "lost.json", lambda seen: read(seen.folder / "p.json", Plan).status, expected="ok"
@@ -282,6 +290,7 @@ COMPARE = {
         Options(spread=True),
     ),
     "deadline": option("deadline", 7.5, 9, lambda seen: seen.asked[0].limits.deadline),
+    "fill": option("fill", 0.7, 0.6, offered),
     "html": option(
         "html", "page.html", "lost.html", lambda seen: (seen.folder / "page.html").stat().st_size > 1000, expected=True
     ),

@@ -12,7 +12,7 @@ from headworks.cli.settings import Pace, make, settings_of
 from headworks.control.autoscale import Fleet
 from headworks.control.guards import Guards
 from headworks.control.loop import Control
-from headworks.model import Limits
+from headworks.model import FILL, Limits
 
 TABLE = {each.name: each for each in settings_of(Control, Pace)}
 NO_SETTINGS = {"scheduler", "engine", "options", "limits", "guards", "seed", "restarts"}
@@ -85,7 +85,11 @@ def test_settings_go_where_they_belong():
     values = {"deadline": 2.0, "max_moves": 3, "min_gain": 0.25, "window": 1.5, "rounds": 7}
     control = make(Control, values, scheduler="s", engine="e")
     assert control == Control(
-        scheduler="s", engine="e", limits=Limits(deadline=2.0, max_moves=3), guards=Guards(gain=0.25), window=1.5
+        scheduler="s",
+        engine="e",
+        limits=Limits(deadline=2.0, max_moves=3, fill=FILL),
+        guards=Guards(gain=0.25),
+        window=1.5,
     )
     assert make(Pace, values) == Pace(rounds=7)
     assert make(Control, {}, scheduler="s", engine="e") == Control(scheduler="s", engine="e")

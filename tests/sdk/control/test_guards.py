@@ -18,7 +18,7 @@ from headworks.control.guards import (
 from headworks.control.journal import Round
 from headworks.control.loop import Control, Loop
 from headworks.hooks import Description, hookimpl
-from headworks.model import Flow, FrozenMap, Metrics, Observation, Reason, Receipt, Scores, TopologySample
+from headworks.model import Flow, FrozenMap, Limits, Metrics, Observation, Reason, Receipt, Scores, TopologySample
 from headworks.model.plan import STARVED
 from headworks.plugins.host import PluginHost
 from headworks.problem import Problem
@@ -49,7 +49,8 @@ def machine(running=("a", "a"), nodes="ab", **metrics):
 def loop(target, judge, clock=None, **guards):
     host = PluginHost().with_plugin("memory", Engine()).with_plugin("judge", judge)
     # No pause where a test asks for none: its rounds follow at once.
-    control = Control(scheduler="judge", engine="memory", guards=Guards(**{"cooldown": 0.0, **guards}))
+    guarded = Guards(**{"cooldown": 0.0, **guards})
+    control = Control(scheduler="judge", engine="memory", limits=Limits(), guards=guarded)
     return Loop(host, control, target, clock=clock or Clock())
 
 
@@ -443,7 +444,9 @@ def _pinned(topology):
 def test_in_shadow_nothing_is_remembered():
     target = machine()
     host = PluginHost().with_plugin("memory", Engine()).with_plugin("judge", Judge(SPREAD))
-    control = Control(scheduler="judge", engine="memory", shadow=True, guards=Guards(cooldown=60, goal="nodes"))
+    control = Control(
+        scheduler="judge", engine="memory", limits=Limits(), shadow=True, guards=Guards(cooldown=60, goal="nodes")
+    )
     made = Loop(host, control, target)
     assert [made.round().outcome for _ in range(3)] == ["unchanged"] * 3
     assert "execute" not in target.calls
@@ -498,7 +501,7 @@ def test_by_default_a_failure_skips_the_next_round():
     clock, target = Clock(), machine()
     made = Loop(
         PluginHost().with_plugin("memory", Engine()).with_plugin("judge", Judge(SPREAD)),
-        Control(scheduler="judge", engine="memory"),
+        Control(scheduler="judge", engine="memory", limits=Limits()),
         target,
         clock=clock,
     )

@@ -195,7 +195,11 @@ def test_options_of_the_scheduler_arrive(options, node):
     target = machine()
     host = PluginHost().with_plugin("memory", Engine()).with_plugin("one", OneNode())
     control = Control(
-        scheduler="one", engine="memory", options=FrozenMap(options), guards=Guards(cooldown=0.0, gain=-1.0)
+        scheduler="one",
+        engine="memory",
+        options=FrozenMap(options),
+        limits=Limits(),
+        guards=Guards(cooldown=0.0, gain=-1.0),
     )
     done = Loop(host, control, target).round()
     assert {slot.node for slot in done.plan.assignment.values()} == {node}

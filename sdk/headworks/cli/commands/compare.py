@@ -10,14 +10,14 @@ import click
 from headworks.cli.installed import plugins
 from headworks.cli.installed import requests as complete_request
 from headworks.cli.output import emit, json_option, say
-from headworks.cli.request import REQUEST_HELP, exit_code, limit_settings, option_option, scheduler_names
+from headworks.cli.request import REQUEST_HELP, exit_code, limit_settings, option_option, say_live, scheduler_names
 from headworks.cli.settings import Configured
 
 
 @click.command(
     "compare",
     cls=Configured,
-    settings=lambda: limit_settings("deadline"),
+    settings=lambda: limit_settings("deadline", "fill"),
     epilog=REQUEST_HELP + " Options are set as SCHEDULER.NAME=VALUE.",
 )
 @click.argument("requests", metavar="REQUEST...", nargs=-1, required=True, shell_complete=complete_request)
@@ -39,6 +39,7 @@ def command(
     schedulers: tuple[str, ...],
     options: dict[str, Any],
     deadline: float | None,
+    fill: float | None,
     html: Path | None,
     as_json: bool,
 ) -> None:
@@ -47,7 +48,7 @@ def command(
     Where a scheduler knows the optimum or a bound, every plan's gap to it is shown.
     """
     # numpy, cattrs and rich cost 0.2 s, which the list of commands does not need.
-    from headworks.api import compare, find_request
+    from headworks.api import compare, find_request, limited
     from headworks.cli.tables import comparison_table, constraint_tables, reasons, summary_table
     from headworks.documents import unstructure, write_text
 
@@ -56,7 +57,7 @@ def command(
     host, compared, tables = plugins(context), [], []
     given = _by_scheduler(options)
     for text in requests:
-        asked = find_request(text, host)
+        asked = limited(find_request(text, host), fill=fill)
         found = compare(asked, schedulers or None, options=given, deadline=deadline, host=host)
         compared.append(found)
         if not as_json:
@@ -65,6 +66,7 @@ def command(
         for row in found.rows:
             for line in reasons(row.plan):
                 say(f"{row.scheduler}: {row.plan.label}: {line}")
+        say_live(asked, [row.plan for row in found.rows])
         if html is not None:
             # numpy, cattrs and rich cost 0.2 s, which the list of commands does not need.
             from headworks.report.html import comparison_page

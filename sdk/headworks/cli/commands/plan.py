@@ -15,6 +15,7 @@ from headworks.cli.request import (
     limit_settings,
     option_option,
     request_argument,
+    say_live,
     scheduler_option,
 )
 from headworks.cli.settings import Configured
@@ -59,4 +60,5 @@ def command(
     emit(unstructure(plan), *([] if as_json else plan_tables(plan, asked)), as_json=as_json)
     for line in reasons(plan):
         say(f"{plan.label}: {line}")
+    say_live(asked, [plan])
     context.exit(exit_code(plan))

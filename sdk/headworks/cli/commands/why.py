@@ -14,6 +14,7 @@ from headworks.cli.request import (
     limit_settings,
     option_option,
     request_argument,
+    say_live,
     scheduler_option,
 )
 from headworks.cli.settings import Configured
@@ -61,6 +62,7 @@ def command(
     emit(unstructure(found), *([] if as_json else [_table(found), found.sentence]), as_json=as_json)
     for line in reasons(plan):
         say(f"{plan.label}: {line}")
+    say_live(asked, [plan])
     context.exit(exit_code(plan))
 
 

@@ -59,6 +59,17 @@ def score(problem: Arrays, assignment: FrozenMap[str, Slot], input_rate: float |
     )
 
 
+def fullest_cpu(problem: Arrays, node_of: NDArray[np.int64], input_rate: float | None = None) -> float:
+    """Largest share of a node's CPU in use.
+
+    Args:
+        input_rate: Input rate at which profiles price their components, None for demands as they are.
+    """
+    if input_rate is not None:
+        return float(load_at(problem, node_of, input_rate).max(initial=0.0)) / FULL
+    return float((problem.used(node_of) / np.maximum(problem.capacity, STEP))[:, 0].max(initial=0.0))
+
+
 def _moves(problem: Arrays, assignment: FrozenMap[str, Slot]) -> int:
     before, runs = problem.request.assignment, np.flatnonzero(problem.current >= 0).tolist()
     return sum(assignment.get(problem.task_ids[task]) != before[problem.task_ids[task]] for task in runs)

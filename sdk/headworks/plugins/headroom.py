@@ -1,0 +1,126 @@
+"""Headroom: a scheduler is shown a share of each node's CPU, and all of it where that places or bears more.
+
+`limits.fill` is a wish. Where the share does not hold every task, the least one that does is looked for by halving.
+Where networks bound the load and not processors, the plan on all of the CPU is taken if it bears more load.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import attrs
+
+from headworks.documents import canonical, fingerprint
+from headworks.model import Cluster, Plan, Reason, Resources, Status
+from headworks.model.plan import FULLER
+from headworks.model.scaling import rescaled
+from headworks.problem import Problem
+from headworks.problem.plan.score import fullest_cpu, score
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from headworks.model import Node, Request
+
+HALVINGS = 3
+"""Halvings between the share that is asked for and all of the CPU: the share that is found is at most an eighth of what
+lies between too large. One more costs another plan."""
+FURTHER = 0.1
+"""Part of the deadline for each plan by halving."""
+
+
+def with_headroom(request: Request, ask: Callable[[Request], Plan]) -> Plan:
+    """The plan of a scheduler within `limits.fill` of each node's CPU, or as near to it as it gets.
+
+    Args:
+        request: What is asked.
+        ask: Plans a request whose nodes have as much CPU as it says, and which wishes for no headroom.
+    """
+    fill = request.limits.fill
+    if fill is None or fill >= 1 or not any(node.capacity.cpu for node in request.cluster.nodes):
+        return ask(request)
+    share = _first(request, fill)
+    plan = _within(request, share, 1.0, ask)
+    if _is_enough(plan):
+        return plan
+    whole = _within(request, 1.0, 1.0, ask)
+    if plan.status is not Status.HELD and plan.scores.unplaced <= whole.scores.unplaced:
+        return _bearing_more(request, share, plan, whole)
+    return _fuller(request, share, whole, ask) if whole.status is Status.OK else whole
+
+
+def _first(request: Request, fill: float) -> float:
+    """The share to begin with: nothing moves for what runs, and is but a little above `fill`."""
+    problem = Problem.of(request)
+    if not problem.n or (problem.current < 0).any():
+        return fill
+    runs = fullest_cpu(problem, problem.current)
+    return max(fill, runs) if runs <= (1 + fill) / 2 else fill
+
+
+def _within(request: Request, share: float, part: float, ask: Callable[[Request], Plan]) -> Plan:
+    """The plan of a request whose nodes have a share of their CPU, scored on all of it.
+
+    Args:
+        part: Part of the deadline that it has.
+    """
+    nodes = tuple(_smaller(node, share) for node in request.cluster.nodes)
+    limits = attrs.evolve(request.limits, fill=None, deadline=request.limits.deadline * part)
+    plan = ask(attrs.evolve(request, cluster=Cluster(nodes=nodes), limits=limits))
+    scores = score(Problem.of(rescaled(request, plan)), plan.assignment, plan.input_rate)
+    provenance = attrs.evolve(plan.provenance, request=fingerprint(canonical(request)))
+    # A bound on plans within the share that is asked for is none on fuller ones.
+    bound = plan.bound if share == request.limits.fill else None
+    return attrs.evolve(plan, scores=scores, provenance=provenance, bound=bound)
+
+
+def _smaller(node: Node, share: float) -> Node:
+    return attrs.evolve(node, capacity=Resources({**node.capacity, "cpu": node.capacity.cpu * share}))
+
+
+def _is_enough(plan: Plan) -> bool:
+    """Check whether a plan within the share places every task, and bears the load."""
+    return plan.status is Status.OK and (plan.scores.factor is None or plan.scores.factor >= 1)
+
+
+def _bearing_more(request: Request, share: float, plan: Plan, whole: Plan) -> Plan:
+    """The plan within the share, or the one on all of the CPU if that bears more load."""
+    less, more = _borne(request, plan, share), _borne(request, whole, share)
+    if more <= less:
+        return plan
+    name = whole.provenance.scheduler
+    message = (
+        f"{name} plans for more than {share:.0%} of each node's CPU (limits.fill): networks bound the load, of which "
+        f"this plan bears {more:.0%}, and the one within that share {less:.0%}"
+    )
+    return _said(whole, Reason(code=FULLER, subject=name, message=message, resource="bandwidth", need=1.0, have=less))
+
+
+def _said(plan: Plan, reason: Reason) -> Plan:
+    return attrs.evolve(plan, reasons=(*plan.reasons, reason))
+
+
+def _borne(request: Request, plan: Plan, share: float) -> float:
+    """Factor of the load that a plan bears with headroom, at most 1."""
+    problem = Problem.of(rescaled(request, plan))
+    cpu = fullest_cpu(problem, problem.node_of(plan.assignment), plan.input_rate)
+    factor = plan.scores.factor
+    return min(1.0, share / cpu if cpu else 1.0, 1.0 if factor is None else factor)
+
+
+def _fuller(request: Request, share: float, whole: Plan, ask: Callable[[Request], Plan]) -> Plan:
+    """The plan within the least share of the CPU that is found, at first `whole`, and a reason that says so."""
+    low, high = share, 1.0
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        plan = _within(request, middle, FURTHER, ask)
+        if plan.status is Status.OK:
+            whole, high = plan, middle
+        else:
+            low = middle
+    name = whole.provenance.scheduler
+    message = (
+        f"{name} finds no place for every task within {share:.0%} of each node's CPU (limits.fill), and plans for "
+        f"{high:.0%}; add a node for more headroom"
+    )
+    return _said(whole, Reason(code=FULLER, subject=name, message=message, resource="cpu", need=high, have=share))
