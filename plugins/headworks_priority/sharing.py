@@ -12,6 +12,7 @@ from headworks.problem import Problem
 from headworks_priority import shares
 from headworks_priority.allocator import allocate
 from headworks_priority.claimants import claimants
+from headworks_priority.holding import nodes_that_hold
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -50,19 +51,21 @@ def _schedule(request: Request, options: DpsOptions, rule: SharingRule, below_mi
     Args:
         request: The request.
         options: How to read the thesis.
-        rule: Numbers of nodes from claims and the number of nodes that have a slot.
+        rule: Numbers of nodes from claims and the number of nodes that can hold a task of any topology.
         below_minima: `hold` or `by-priority` for a rule that knows minima, else empty.
     """
     problem = Problem.of(request)
     claims = claimants(problem, options.undeclared)
-    nodes = int((problem.slots > 0).sum())
+    room = problem.room()
+    holds = [nodes_that_hold(problem, room, claim.topology) for claim in claims]
+    nodes = int(np.any(holds, axis=0).sum())
     minima = sum(claim.minimum for claim in claims)
     if not nodes:
-        return problem.plan(np.full(problem.n, -1), "no node has a slot")
+        return problem.plan(np.full(problem.n, -1), "no node has a slot and room for a task")
     if below_minima == "hold" and nodes < minima:
         return _held(problem, claims, nodes, minima)
     numbers = rule(claims, nodes)
-    node_of, worker_of, grants = allocate(problem, claims, numbers, options.selection)
+    node_of, worker_of, grants = allocate(problem, claims, numbers, holds, options.selection)
     starving = not below_minima or nodes < minima
     lacking = [grant for grant in grants if (node_of[problem.topology == grant.claim.topology] < 0).any()]
     reasons = [_reason(grant, grants, nodes, starving=starving) for grant in lacking]

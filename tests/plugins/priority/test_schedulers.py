@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import random
 from collections import Counter
 
 import attrs
 import pytest
 
 from headworks.control.loop import judge
+from headworks.model import Component, Resources
 from headworks.problem import Problem
 from headworks.problem.plan.check import check_plan
+from headworks.testing.instances.build import SeededDice, build_request, crowded
 from headworks_priority.options import DpsOptions, SpsOptions, SpsV2Options
 from headworks_priority.plugin import dps, sps, sps_v2
 from headworks_priority.workloads import USE_CASE_1, USE_CASE_2, use_case
 from small_requests import component, node, request, topology
+from tiers import cases
 
 EVENTS = ("EventTP1", "EventTP2")
 TABLES = {
@@ -237,3 +241,50 @@ def test_a_topology_that_names_only_machines_of_its_own_desires_as_many():
 def test_an_empty_cluster_starves_nobody_on_purpose():
     plan = checked(dps, request([], [topology("t", component("c"))]), DpsOptions())
     assert (plan.status, plan.starves, plan.reasons[0].code) == ("infeasible", False, "nodes")
+
+
+@pytest.mark.parametrize("selection", ["own-first", "by-id"])
+def test_a_node_that_can_hold_no_task_is_not_granted(selection):
+    """One task runs on a node without memory, which is neither kept nor counted; the other two nodes are."""
+    sizes = {"a": 1024.0, "b": 256.0, "c": 0.0}
+    made = [attrs.evolve(node(name, slots=3), capacity=Resources(memory=size)) for name, size in sizes.items()]
+    parts = Component(id="s", parallelism=2, demand=Resources(memory=64.0))
+    asked = request(made, [topology("t", parts, workers=3)], {"t/s/0": "c"})
+    plan = checked(sps, asked, SpsOptions(selection=selection))
+    assert (plan.status, nodes_of(plan, "t")) == ("ok", {"a", "b"})
+    assert plan.explanation == "2 nodes shared: t 2 of 2"
+    assert checked(sps, attrs.evolve(asked, assignment=plan.assignment), SpsOptions(selection=selection)).moves == ()
+
+
+def test_a_node_with_the_room_is_chosen_before_the_first_one():
+    sizes = {"a": 60.0, "b": 200.0, "c": 40.0}
+    asked = request(
+        [node(name, cpu) for name, cpu in sizes.items()], [topology("t", component("s", 2), desired_nodes=1)]
+    )
+    for plugin, options in ((sps, SpsOptions()), (dps, DpsOptions()), (sps_v2, SpsV2Options())):
+        plan = checked(plugin, asked, options)
+        assert (plan.status, nodes_of(plan, "t")) == ("ok", {"b"})
+
+
+def test_a_topology_that_can_use_no_more_nodes_is_left_as_it_is():
+    """It is to have three nodes, of which one can hold its small task alone, which is not the one whose turn it is."""
+    parts = component("big", 3, cpu=80.0), component("small", 1, cpu=10.0)
+    made = [node("a", 20.0, slots=1), node("b", 200.0, slots=2), node("c", 200.0, slots=2)]
+    asked = request(made, [topology("t", *parts, desired_nodes=3)])
+    plan = checked(sps, asked, SpsOptions())
+    assert (plan.status, nodes_of(plan, "t")) == ("ok", {"a", "b", "c"})
+    alone = attrs.evolve(asked, topologies=(topology("t", parts[0], desired_nodes=3),))
+    plan = checked(sps, alone, SpsOptions())
+    assert nodes_of(plan, "t") == {"b", "c"}
+    assert checked(sps, attrs.evolve(alone, assignment=plan.assignment), SpsOptions()).moves == ()
+
+
+@pytest.mark.parametrize("seed", cases(range(60), 10))
+def test_no_plan_of_theirs_moves_anything_again(seed):
+    """Nodes with little room or none, whatever runs there."""
+    dice = SeededDice(random.Random(f"crowded nodes {seed}"))
+    asked = crowded(dice, build_request(dice))
+    for plugin, options in ((sps, SpsOptions()), (dps, DpsOptions()), (sps_v2, SpsV2Options())):
+        plan = checked(plugin, asked, options)
+        if plan.status == "ok":
+            assert checked(plugin, attrs.evolve(asked, assignment=plan.assignment), options).moves == ()

@@ -129,6 +129,15 @@ def constrained(dice: Dice, request: Request) -> Request:
     return attrs.evolve(request, cluster=Cluster(nodes=nodes), topologies=topologies)
 
 
+def crowded(dice: Dice, request: Request) -> Request:
+    """The request with nodes that have room for little or nothing, whatever runs on them."""
+    nodes = tuple(
+        attrs.evolve(node, capacity=dice.pick((node.capacity, Resources(cpu=400.0, memory=128.0), Resources(cpu=10.0))))
+        for node in request.cluster.nodes
+    )
+    return attrs.evolve(request, cluster=Cluster(nodes=nodes), limits=Limits())
+
+
 def _constraint(dice: Dice, topology: Topology) -> Constraint:
     kind = dice.pick(tuple(ConstraintKind))
     label = dice.pick((("disk", "ssd"), ("rack", "r0"), ("node", "n0"), ("zone", "z1")))

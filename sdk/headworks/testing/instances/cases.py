@@ -8,7 +8,7 @@ import random
 import attrs
 
 from headworks.model import Cluster, Component, Kind, Node, Profile, Request, Resources, Stream, Topology
-from headworks.testing.instances.build import SMALL, SeededDice, Size, build_request, constrained
+from headworks.testing.instances.build import SMALL, SeededDice, Size, build_request, constrained, crowded
 from headworks.testing.instances.edge_cases import edge_cases
 
 COUNT = 40
@@ -23,7 +23,8 @@ class Cases:
 
     Attributes:
         mixed: Of every kind: what runs already, metrics, limits, the corners (nothing to place, nowhere to go),
-            constraints, and odd ones (`headworks.testing.instances.edge_cases`).
+            constraints, nodes without room for what runs there, and odd ones
+            (`headworks.testing.instances.edge_cases`).
         small: At most 8 tasks on 3 nodes, nothing runs yet: every placement can be tried.
     """
 
@@ -37,6 +38,8 @@ def make_cases(seed: int = 0, count: int = COUNT) -> Cases:
     mixed = [build_request(dice) for _ in range(count)]
     bound = SeededDice(random.Random(f"constraints {seed}"))
     mixed += [constrained(bound, build_request(bound)) for _ in range(count)]
+    tight = SeededDice(random.Random(f"crowded {seed}"))
+    mixed += [crowded(tight, build_request(tight)) for _ in range(count)]
     small = [build_request(dice, SMALL, fresh=True) for _ in range(count)]
     return Cases(mixed=(*corners(), *edge_cases(), *mixed, build_request(dice, BIG), chain(50, 20)), small=tuple(small))
 

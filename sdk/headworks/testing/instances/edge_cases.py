@@ -30,10 +30,10 @@ ONE = FrozenMap({"t/spout/0": Slot("n0", 6700), "t/bolt/0": Slot("n0", 6700)})
 
 
 def edge_cases() -> tuple[Request, ...]:
-    """Nodes without slots, pinned tasks, move limits that bind, measurements that differ, profiles at their edges,
-    numbers of tasks that cannot be.
+    """Nodes without slots or without room for what runs there, pinned tasks, move limits that bind, measurements that
+    differ, profiles at their edges, numbers of tasks that cannot be.
     """
-    return (*_clusters(), *_limits(), *_profiles(), *_numbers())
+    return (*_clusters(), *_crowded(), *_limits(), *_profiles(), *_numbers())
 
 
 def _clusters() -> tuple[Request, ...]:
@@ -51,6 +51,23 @@ def _clusters() -> tuple[Request, ...]:
         ),
         # Tasks that a constraint gives a worker each have all slots, and another topology has none.
         _request((_node("n0", 2),), more=(attrs.evolve(pinned, id="late"),), constraints=(ALONE,)),
+    )
+
+
+def _crowded() -> tuple[Request, ...]:
+    """A task runs on a node that has room for none, beside a small node and a large one; more tasks wait."""
+    names = (("n0", 1024.0), ("n1", 256.0), ("n2", 0.0))
+    nodes = tuple(attrs.evolve(_node(name, 3), capacity=Resources(cpu=900.0, memory=size)) for name, size in names)
+    light = Component(id="spout", kind=Kind.SPOUT, parallelism=2, demand=Resources(memory=64.0), rate=100.0)
+    heavy = Component(id="bolt", parallelism=2, demand=Resources(memory=300.0))
+    where = FrozenMap({"t/spout/0": Slot("n2", 6700)})
+    return tuple(
+        Request(
+            cluster=Cluster(nodes=nodes),
+            topologies=(Topology(id="t", components=parts, workers=3, desired_nodes=most),),
+            assignment=where,
+        )
+        for parts, most in (((light,), None), ((light, heavy), None), ((light, heavy), 1))
     )
 
 
