@@ -6,6 +6,7 @@ Linear, Star and Diamond use the machines of Fig. 5.8 at 10,000 tuples/s; everyt
 
 from __future__ import annotations
 
+import math
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -101,6 +102,8 @@ def _operators(shape: str, setting: BenchmarkSetting) -> Iterator[Component]:
             demand=Resources(cpu=points / setting.ts, memory=TASK_MEMORY),
             rate=emitted[name] if spout else None,
             selectivity=setting.ss,
+            # The paper prints no threads: an operator has those that its calibrated load needs.
+            threads=math.ceil(points / setting.ts / 100.0),
         )
 
 

@@ -57,11 +57,16 @@ FULLER = "fuller"
 """Code of the reason that the host gives where a plan takes more than `limits.fill` of a node's CPU, to place or bear
 more."""
 
+THREADS = "threads"
+"""Code of the reason that the host gives for a component that declares more CPU for a task than its threads can use:
+what they can use was planned with."""
+
 REMARKS = {
     NOT_SEARCHED: "not searched",
     NO_PROFILES: "no profiles",
     ENDED_EARLY: "ended early",
     FULLER: "fuller",
+    THREADS: "beyond threads",
 }
 """What a table says after the status, by the code of a reason that a plan may give although it is whole."""
 
@@ -145,13 +150,14 @@ class Scores:
         fullest_node: Largest used share of any resource on any node.
         fullest_link: Largest load of a node's network, by what leaves it for other nodes or comes from them: over its
             bandwidth where nodes state one, else over an even share of all traffic (`traffic` / nodes).
-        factor: Factor of the load that the plan bears: every rate may grow by it until a node's CPU or the network of
-            one that states a bandwidth is full; None without CPU demand.
+        factor: Factor of the load that the plan bears: every rate may grow by it until a node's CPU, the threads
+            of a task or the network of a node that states a bandwidth are full; None without CPU demand.
         balance: Smallest over largest CPU utilisation among the nodes used, 1 = even; None without demand.
         moves: Running tasks that change or lose their slot; those of a dead node do not run.
         unplaced: Tasks without a slot.
         throughput: Tuples/s that all tasks of profiled components together process at the highest input rate that
-            overloads no node, by the profiles; None without profiles, or where one does not cover its node.
+            overloads no node and no task's threads, by the profiles; None without profiles, or where one does not cover
+            its node.
         penalty: Weight of the soft constraints that are broken: of each its weight, times the tasks that break it.
         batch_seconds: Longest batch of a sequential topology: the slowest node of each stage, stage after stage.
         state_seconds: Seconds that the first batch takes longer, in which nodes load the state of tasks that move.
@@ -238,7 +244,8 @@ class Plan:
         Such a plan is complete as far as it goes: the control loop carries it out.
         """
         codes = {reason.code for reason in self.reasons}
-        return self.status is Status.INFEASIBLE and STARVED in codes and codes <= {STARVED, "move-limit", ENDED_EARLY}
+        beside = {STARVED, "move-limit", ENDED_EARLY, THREADS}
+        return self.status is Status.INFEASIBLE and STARVED in codes and codes <= beside
 
     @property
     def label(self) -> str:

@@ -94,6 +94,10 @@ class Constraint:
                 return f"{names} preferably on {wanted}"
 
 
+CORE = 100.0
+"""CPU points of one core."""
+
+
 class Kind(enum.StrEnum):
     """Kind of a component."""
 
@@ -114,6 +118,7 @@ class Component:
         movable: Whether a scheduler may move its running tasks.
         min_parallelism: Fewest tasks that it can have while it runs; None is no bound. `max_parallelism`: the most. A
             scheduler that chooses numbers of tasks keeps within them; what an executor is asked for beyond, it leaves.
+        threads: Threads in which *one task* works, each of which uses one core at most: 1, or more where it has a pool.
     """
 
     id: str
@@ -126,6 +131,12 @@ class Component:
     movable: bool = True
     min_parallelism: int | None = None
     max_parallelism: int | None = None
+    threads: int = 1
+
+    @property
+    def thread_points(self) -> float:
+        """CPU points that one task can use: one core for each thread."""
+        return CORE * self.threads
 
     @property
     def task_heap(self) -> float:

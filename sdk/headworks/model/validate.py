@@ -207,6 +207,9 @@ def _check_components(topology: Topology, *where: str | int) -> None:
         _amounts(part.demand.items(), *at, "demand")
         for name in ("heap", "rate", "selectivity", "parallelism", "min_parallelism", "max_parallelism"):
             _amount(getattr(part, name), *at, name)
+        if not 1 <= part.threads <= MAX_AMOUNT:
+            said = f"{part.threads!r} is no number of threads: a whole number of 1 or more is needed"
+            raise DocumentError(pointer(*at, "threads"), said)
         if part.min_parallelism is not None and part.max_parallelism is not None:
             least, most = part.min_parallelism, part.max_parallelism
             if least > most:
@@ -224,6 +227,7 @@ def _is_sound(part: Component) -> bool:
         and _is_amount(part.parallelism)
         and part.min_parallelism is None
         and part.max_parallelism is None
+        and part.threads == 1
         and (not part.demand or all(map(_is_amount, part.demand.values())))
     )
 

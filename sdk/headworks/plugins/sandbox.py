@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import sys
 import threading
 from collections.abc import Callable
@@ -14,8 +15,9 @@ import attrs
 from headworks.documents import canonical, fingerprint, restore, unstructure
 from headworks.documents.strict_json import parse
 from headworks.interrupts import Terminated, dismiss
-from headworks.model import ENDED_EARLY, FrozenMap, Plan, Provenance, Reason, Request, Status
+from headworks.model import ENDED_EARLY, THREADS, FrozenMap, Plan, Provenance, Reason, Request, Status
 from headworks.model.scaling import rescaled
+from headworks.model.topology import CORE
 from headworks.plugins.guard import LOST, failure, keep_traceback
 from headworks.plugins.own_process import native_to_stderr
 from headworks.problem import Problem
@@ -136,7 +138,21 @@ def _accept(name: str, request: Request, answer: Answer, problem: Problem) -> tu
     plan: Plan = answer.plan
     if answer.early and not any(each.code == ENDED_EARLY for each in plan.reasons):
         plan = attrs.evolve(plan, reasons=(*plan.reasons, _ended_early(name)))
-    return problem, plan
+    return problem, attrs.evolve(plan, reasons=(*plan.reasons, *_beyond_threads(request)))
+
+
+def _beyond_threads(request: Request) -> Iterator[Reason]:
+    """A remark on each component that declares more CPU for a task than its threads can use."""
+    for topology in request.topologies:
+        for part in topology.components:
+            need, have = part.demand.cpu, part.thread_points
+            if need > have:
+                name = f"{topology.id}/{part.id}"
+                message = (
+                    f"a task of {name} declares {need:g} points, and its threads can use {have:g}: that was planned"
+                    f" with; declare {math.ceil(need / CORE)} threads if it has a pool"
+                )
+                yield Reason(code=THREADS, subject=name, message=message, resource="cpu", need=need, have=have)
 
 
 def _ask_here(call: SchedulerCall, cancellation: Cancellation | None) -> Answer:

@@ -291,6 +291,7 @@ def _rows(profiled: Profiled, parts: NDArray[np.int64], allowed: NDArray[np.bool
         profiled,
         e=profiled.e[parts],
         met=profiled.met[parts],
+        limit=profiled.limit[parts],
         covers=(profiled.covers & allowed)[parts],
         covered=profiled.covered[parts],
         gain=profiled.gain[parts],

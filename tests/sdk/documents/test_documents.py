@@ -108,6 +108,8 @@ BAD = {
     "a bomb of tasks": (document(**{f"{PART}__parallelism": 10**30}), "/topologies/0/components/0/parallelism"),
     "fewer than no tasks": (document(**{f"{PART}__parallelism": -1}), "/topologies/0/components/0/parallelism"),
     "half a task": (document(**{f"{PART}__parallelism": 1.5}), "/topologies/0/components/0/parallelism"),
+    "half a thread": (document(**{f"{PART}__threads": 1.5}), "/topologies/0/components/0/threads"),
+    "no thread": (document(**{f"{PART}__threads": 0}), "/topologies/0/components/0/threads"),
     "a deep text": ("[" * 100_000, ""),
     "a deep value": ("[" * 700 + "]" * 700, ""),
     "a list": ("[]", ""),

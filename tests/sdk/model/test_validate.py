@@ -269,3 +269,11 @@ def test_the_fewest_tasks_of_a_component_are_no_more_than_the_most():
     assert error.value.pointer == "/topologies/0/components/0/max_parallelism"
     with pytest.raises(DocumentError, match="-1 is not an amount"):
         check_request(request([node("a")], [topology("t", attrs.evolve(parts[0], min_parallelism=-1))]))
+
+
+@pytest.mark.parametrize("threads", [0, -1])
+def test_a_task_has_a_thread_at_least(threads):
+    check_request(request([node("a")], [topology("t", component("c", threads=3))]))
+    with pytest.raises(DocumentError, match=f"{threads} is no number of threads: a whole number of 1 or more") as error:
+        check_request(request([node("a")], [topology("t", component("c", threads=threads))]))
+    assert error.value.pointer == "/topologies/0/components/0/threads"

@@ -254,7 +254,8 @@ def test_no_move_and_no_exchange_would_save_traffic_where_a_decision_was_changed
 
 
 def test_traffic_is_saved_beside_a_pinned_task_that_overloads_its_node():
-    parts = chain(component("p", cpu=450.0, movable=False), component("a", 6, cpu=50.0), component("b", 6, cpu=1.0))
+    pinned = component("p", cpu=450.0, movable=False, threads=5)
+    parts = chain(pinned, component("a", 6, cpu=50.0), component("b", 6, cpu=1.0))
     flows = tuple(Flow(source=f"t/a/{i}", target=f"t/b/{i}", tuples=10.0) for i in range(6))
     nodes = [node("x", 400.0), node("y", 200.0), node("z", 200.0)]
     problem = Problem.of(request(nodes, [parts], {"t/p/0": "x"}, metrics=Metrics(flows=flows)))

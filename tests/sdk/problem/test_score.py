@@ -39,6 +39,7 @@ def test_every_figure_equals_its_definition(case):
     }
     used = sorted({slot.node for slot in assignment.values()})
     cpu = [share[name, 0] for name in used]
+    busy = [problem.wanted[at] / problem.thread_points[at] for at in map(problem.task_index.get, assignment)]
     prices = [nodes[name].price for name in used]
     runs = [task for task, on in zip(problem.task_ids, problem.current, strict=True) if on >= 0]
     assert found.nodes_used == len(used)
@@ -53,7 +54,8 @@ def test_every_figure_equals_its_definition(case):
     if found.unplaced == 0:
         links = np.concatenate([matrix.sum(axis=way) - np.diag(matrix) for way in (0, 1)])
         assert found.fullest_link == pytest.approx(links.max(initial=0.0) / max(found.traffic / problem.m, 1e-9))
-    assert found.factor == (pytest.approx(1 / max(cpu)) if cpu and max(cpu) else None)
+    full = max(cpu + busy, default=0.0)
+    assert found.factor == (pytest.approx(1 / full) if full else None)
     assert found.balance == (pytest.approx(min(cpu) / max(cpu)) if cpu and max(cpu) else None)
     assert 0 <= found.inter_node <= found.traffic
     assert found.share == (pytest.approx(found.inter_node / found.traffic) if found.traffic else 0.0)

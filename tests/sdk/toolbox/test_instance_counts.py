@@ -49,7 +49,7 @@ def mixed(**more):
         part("spout", 2, memory=100.0, heap=70.0, kind=Kind.SPOUT, rate=100.0),
     )
     first = topology("t", *parts, streams=(Stream(source="spout", target="bolt"),), worker_heap=200.0)
-    others = topology("u", part("big", 1, cpu=500.0), part("x", 2, cpu=30.0, memory=50.0))
+    others = topology("u", part("big", 1, cpu=500.0, threads=5), part("x", 2, cpu=30.0, memory=50.0))
     profiles = (
         Profile(topology="t", component="spout", machine_type="small", e=0.2, met=1.0),
         Profile(topology="t", component="spout", machine_type="large", e=0.1, met=2.0),

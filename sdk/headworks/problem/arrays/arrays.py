@@ -34,7 +34,10 @@ class Arrays:
         measured: Whether measured demands and traffic were taken where there are any.
         tasks: The tasks, length n.
         resources: Names of the resources: cpu, memory, then further ones by name.
-        demand: float64 (n, r), what each task needs, exact multiples of `STEP`.
+        demand: float64 (n, r), what each task needs, exact multiples of `STEP`; CPU as far as its threads can use it.
+        wanted: float64 (n,), CPU points that each task would use if it had threads enough, exact multiples of `STEP`.
+        thread_points: float64 (n,), CPU points that the threads of each task can use: of those that its component
+            says, or of as many as it was measured to need, if these are more.
         capacity: float64 (m, r), what each node has, exact multiples of `STEP`.
         heap: float64 (n,), MB of its worker's heap that each task needs.
         heap_limit: float64 (t,), MB of heap that one worker of each topology may have, inf if unlimited.
@@ -54,6 +57,8 @@ class Arrays:
     tasks: tuple[Task, ...]
     resources: tuple[str, ...]
     demand: NDArray[np.float64]
+    wanted: NDArray[np.float64]
+    thread_points: NDArray[np.float64]
     capacity: NDArray[np.float64]
     heap: NDArray[np.float64]
     heap_limit: NDArray[np.float64]

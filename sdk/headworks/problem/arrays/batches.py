@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headworks.model.rates import depths
+from headworks.model.topology import CORE
 from headworks.problem.arrays.traffic import Traffic
 
 if TYPE_CHECKING:
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-CORE = 100.0
-"""Points of one core, which runs one task at a time."""
 MEGABYTE = 1e6
 """Bytes of a megabyte of state."""
 
@@ -145,7 +144,7 @@ def _batches(problem: Arrays) -> Iterator[Batch]:
     if not any(each.sequential for each in topologies) or not problem.m:
         return
     interval = {each.topology: each.interval for each in request.metrics.topologies}
-    demand, state = problem.demand[:, 0].copy(), np.zeros(problem.n)
+    demand, state = problem.wanted.copy(), np.zeros(problem.n)
     # Measured, also for a scheduler that plans on declarations: a batch takes what it takes.
     for sample in request.metrics.tasks:
         task = problem.task_index[sample.task]

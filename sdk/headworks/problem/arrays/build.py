@@ -9,7 +9,7 @@ import numpy as np
 
 from headworks.model import Metrics
 from headworks.model.rates import stream_rates
-from headworks.model.topology import TUPLE_BYTES
+from headworks.model.topology import CORE, TUPLE_BYTES
 from headworks.model.validate import check_request
 from headworks.problem.arrays import traffic
 from headworks.problem.arrays.arrays import Arrays
@@ -41,8 +41,13 @@ def build(kind: type[A], request: Request, *, measured: bool) -> A:
     names = _resource_names(request, parts)
     component = _indices([part.parallelism for part in parts])
     demand = _table([part.demand for part in parts], names)[component]
-    if measured:
-        _measure(demand, request.metrics, tasks)
+    thread_points = np.array([part.thread_points for part in parts], dtype=np.float64)[component]
+    known = _measure(demand, request.metrics, tasks) if measured else np.zeros(len(tasks), dtype=bool)
+    # A task that was seen to use more has more threads than its component says.
+    seen = np.ceil(demand[:, 0] / CORE) * CORE
+    thread_points = np.where(known, np.maximum(thread_points, seen), thread_points)
+    wanted = _steps(demand[:, 0])
+    demand[:, 0] = np.minimum(demand[:, 0], thread_points)
     current, limits = _current(request, tasks), request.limits
     live = np.array([each.live for each in topologies for _ in each.components], dtype=bool)[component]
     free = live | limits.restarts
@@ -55,6 +60,8 @@ def build(kind: type[A], request: Request, *, measured: bool) -> A:
         tasks=tasks,
         resources=names,
         demand=_steps(demand),
+        wanted=wanted,
+        thread_points=thread_points,
         capacity=_steps(_table([node.capacity for node in nodes], names)),
         heap=_steps(np.array([part.task_heap for part in parts], dtype=np.float64)[component]),
         heap_limit=_heap_limits(topologies),
@@ -127,13 +134,17 @@ def _steps(amounts: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.floor(amounts / STEP) * STEP
 
 
-def _measure(demand: NDArray[np.float64], metrics: Metrics, tasks: tuple[Task, ...]) -> None:
+def _measure(demand: NDArray[np.float64], metrics: Metrics, tasks: tuple[Task, ...]) -> NDArray[np.bool_]:
+    """Put measured demands in place of declared ones; the mask of the tasks whose CPU was measured, shape (n,)."""
     index = {task.id: number for number, task in enumerate(tasks)} if metrics.tasks else {}
+    known = np.zeros(len(tasks), dtype=bool)
     for sample in metrics.tasks:
         row = index[sample.task]
+        known[row] = sample.cpu is not None
         for column, amount in enumerate((sample.cpu, sample.memory)):
             if amount is not None:
                 demand[row, column] = amount
+    return known
 
 
 def _current(request: Request, tasks: tuple[Task, ...]) -> NDArray[np.int64]:

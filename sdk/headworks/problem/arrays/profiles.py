@@ -1,13 +1,15 @@
 """Cost model of profiled components: CPU = e * rate + MET in percent of a machine (heterogeneity paper, Eq. 5).
 
 The tasks of a component share its input evenly (Eq. 6), so that they are interchangeable: a placement is a matrix of
-counts by component and node, and the highest rate that it sustains has a closed form.
+counts by component and node, and the highest rate that it sustains has a closed form. No task uses more of its machine
+than its threads can, a core each.
 """
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import attrs
@@ -18,7 +20,7 @@ from headworks.model import Kind
 from headworks.model.rates import component_rates
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from headworks.model import Profile, Request, Topology
     from headworks.problem.arrays.arrays import Arrays
@@ -35,7 +37,9 @@ class Profiled:
 
     Attributes:
         e: float64 (C, m), percent-seconds for a tuple, 0 where there is no profile.
-        met: float64 (C, m), percent that a task takes at any rate, 0 where there is no profile.
+        met: float64 (C, m), percent that a task takes at any rate, 0 where there is no profile; at most its `limit`.
+        limit: float64 (C, m), percent of the node that the threads of a task can use, inf where that is all of it and
+            where there is no profile.
         covers: bool (C, m), whether the component has a profile for the node's machine type.
         covered: bool (C,), whether it has one for any.
         gain: float64 (C,), tuples/s that all tasks of the component process at the stated rates of the spouts; a
@@ -47,6 +51,7 @@ class Profiled:
 
     e: NDArray[np.float64]
     met: NDArray[np.float64]
+    limit: NDArray[np.float64]
     covers: NDArray[np.bool_]
     covered: NDArray[np.bool_]
     gain: NDArray[np.float64]
@@ -69,6 +74,8 @@ class Profiled:
                 if name in types:
                     at = types.index(name)
                     e[row, at], met[row, at], covers[row, at] = profile.e, profile.met, True
+        points = np.array([node.capacity.cpu for node in nodes], dtype=np.float64)
+        limit = np.where(covers[:, column], _limits(topologies, points), np.inf)
         rates = [component_rates(_selective(topology, by_part)) for topology in topologies]
         spouts = [
             rate[part.id]
@@ -78,7 +85,8 @@ class Profiled:
         ]
         return cls(
             e=e[:, column],
-            met=met[:, column],
+            met=np.minimum(met[:, column], limit),
+            limit=limit,
             covers=covers[:, column],
             covered=np.array([part in by_part for part in parts], dtype=bool),
             gain=np.array([rate[name] for rate in rates for name in sorted(rate)], dtype=np.float64),
@@ -97,25 +105,61 @@ class Profiled:
         return load
 
     def max_factor(self, counts: NDArray[np.int64], free: NDArray[np.float64]) -> float:
-        """The largest factor at which no node exceeds its `free` percent, shape (m,).
+        """The largest factor at which no node exceeds its `free` percent, shape (m,), and no task its threads.
 
-        0 where fixed costs alone exceed it; infinite where no rate costs anything.
+        0 where fixed costs alone exceed it, or fill a task's threads; infinite where no rate costs anything.
 
         Args:
             counts: Tasks by component and node, shape (K, m).
             free: Percent of each node, shape (m,).
         """
-        slope = self._slope(counts)
+        slope, most = self._slope(counts), self._most_by_threads(counts)
         left = free - (counts * self.met).sum(axis=0)
         if (left < -OVER * FULL).any():
             return 0.0
         works = slope > 0
-        return float((np.maximum(left[works], 0.0) / slope[works]).min(initial=math.inf))
+        return float((np.maximum(left[works], 0.0) / slope[works]).min(initial=most))
+
+    def task_load(self, counts: NDArray[np.int64], factor: float) -> NDArray[np.float64]:
+        """Percent of each node that one task of each component needs there, shape (K, m).
+
+        Args:
+            counts: Tasks of each component on each node, shape (K, m).
+            factor: What the stated rates are multiplied by.
+        """
+        share = self.gain / np.maximum(counts.sum(axis=1), 1)
+        load: NDArray[np.float64] = factor * self.e * share[:, None] + self.met
+        return load
+
+    @cached_property
+    def threads_bind(self) -> bool:
+        """True if some task may fill its threads before its node is full."""
+        return bool(np.isfinite(self.limit).any())
+
+    def _most_by_threads(self, counts: NDArray[np.int64]) -> float:
+        """The largest factor at which no task needs more than its threads can use."""
+        if not self.threads_bind:
+            return math.inf
+        slope = self.e * (self.gain / np.maximum(counts.sum(axis=1), 1))[:, None]
+        works = (counts > 0) & (slope > 0)
+        return float(((self.limit - self.met)[works] / slope[works]).min(initial=math.inf))
 
     def _slope(self, counts: NDArray[np.int64]) -> NDArray[np.float64]:
         share = self.gain / np.maximum(counts.sum(axis=1), 1)
         slope: NDArray[np.float64] = (counts * self.e * share[:, None]).sum(axis=0)
         return slope
+
+
+def _limits(topologies: Sequence[Topology], points: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Percent of each node that a task of each component can use, inf where its threads are all that the node has.
+
+    Args:
+        points: CPU points of each node, shape (m,).
+    """
+    threads = [part.thread_points for each in topologies for part in sorted(each.components, key=lambda part: part.id)]
+    own = np.array(threads, dtype=np.float64)[:, None]
+    found: NDArray[np.float64] = np.full((len(threads), len(points)), np.inf)
+    return np.divide(FULL * own, points, out=found, where=own < points)
 
 
 def _by_component(request: Request) -> dict[tuple[str, str], dict[str, Profile]]:

@@ -11,7 +11,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from headworks.model import Plan, Reason, Slot
+from headworks.model import THREADS, Plan, Reason, Slot
 from headworks.problem.arrays.arrays import Arrays
 from headworks.problem.arrays.profiles import FULL, OVER, Profiled, counts_of, load_with
 
@@ -169,7 +169,7 @@ class Others:
         if rate is None or not problem.request.profiles:
             return
         profiled, part = Profiled.of(problem.request), int(problem.component[self.task])
-        _, load = load_with(problem, self.node_of, self.task, rate)
+        without, load = load_with(problem, self.node_of, self.task, rate)
         mine = bool(profiled.covered[part])
         there = counts_of(problem, self.node_of)[profiled.covered].sum(axis=0) > 0
         for node, name in enumerate(problem.node_ids):
@@ -178,6 +178,10 @@ class Others:
                 yield Reason(code="profile", subject=name, message=message)
             elif (mine or there[node]) and load[node] > FULL * (1 + OVER):
                 yield _short(name, "cpu", float(load[node]), FULL, unit=" %")
+            elif mine and load[node] - without[node] > profiled.limit[part, node] * (1 + OVER):
+                need, have = float(load[node] - without[node]), float(profiled.limit[part, node])
+                message = f"it would need {need:g} % of it, and its threads can use {have:g} %"
+                yield Reason(code=THREADS, subject=name, message=message, resource="cpu", need=need, have=have)
 
     def _heap(self, slot: Slot) -> Iterator[Reason]:
         problem, topology = self.problem, int(self.problem.topology[self.task])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from headworks.model import FrozenMap, MoveKind, Plan, Reason, Slot, Status
+from headworks.model import THREADS, FrozenMap, MoveKind, Plan, Reason, Slot, Status
 from headworks.problem.arrays.arrays import Placed
 from headworks.problem.arrays.profiles import FULL, OVER, Profiled, counts_of, load_at
 
@@ -24,11 +24,12 @@ if TYPE_CHECKING:
 def check_plan(problem: Arrays, plan: Plan) -> tuple[Reason, ...]:
     """Find what is wrong with a plan; nothing if it may be carried out.
 
-    Every task is known and, if the status is OK, has a slot; every slot exists and hosts one topology within its
-    heap limit; no node is overloaded, at the end or after any move (a node or worker that was overloaded before may
-    stay so, but takes nothing); fixed tasks stay; without `limits.restarts` the tasks of each running worker are the
-    same, but for topologies that are live; moves lead from the running assignment to the planned one, within the move
-    limit; no hard constraint is broken that the running assignment keeps; batches are within `limits.slowdown`.
+    Every task is known and, if the status is OK, has a slot; every slot exists and hosts one topology within its heap
+    limit; no task exceeds its threads at the plan's input rate; no node is overloaded, at the end or after any move (a
+    node or worker that was overloaded before may stay so, but takes nothing); fixed tasks stay; without
+    `limits.restarts` the tasks of each running worker are the same, but for topologies that are live; moves lead from
+    the running assignment to the planned one, within the move limit; no hard constraint is broken that the running
+    assignment keeps; batches are within `limits.slowdown`.
     """
     return tuple(_violations(problem, plan))
 
@@ -103,12 +104,26 @@ def _profiled_capacity(problem: Arrays, plan: Plan, node_of: NDArray[np.int64]) 
         name, where = "/".join(problem.components[part]), problem.node_ids[node]
         message = f"{name} has no profile for node {where}, where the plan puts a task of it"
         yield Reason(code="profile", subject=name, message=message)
+    yield from _threads(problem, profiled, counts, plan.input_rate)
     load = load_at(problem, node_of, plan.input_rate)
     for node in np.flatnonzero((load > FULL * (1 + OVER)) & counts.any(axis=0)).tolist():
         name = problem.node_ids[node]
         message = f"node {name} would be {load[node]:g} % busy at {plan.input_rate:g} tuples/s"
         have = {"need": float(load[node]), "have": FULL}
         yield Reason(code="capacity", subject=name, message=message, resource="cpu", **have)
+
+
+def _threads(problem: Arrays, profiled: Profiled, counts: NDArray[np.int64], input_rate: float) -> Iterable[Reason]:
+    """Components whose tasks would need more at an input rate than their threads can use."""
+    factor = input_rate / profiled.input_rate if profiled.input_rate else 0.0
+    load = profiled.task_load(counts, factor)
+    over = (counts > 0) & (load > profiled.limit * (1 + OVER))
+    for part in np.flatnonzero(over.any(axis=1)).tolist():
+        name, node = "/".join(problem.components[part]), int(over[part].argmax())
+        points = problem.capacity[node, 0] / FULL
+        need, have = float(load[part, node] * points), float(profiled.limit[part, node] * points)
+        message = f"a task of {name} would need {need:g} points at {input_rate:g} tuples/s, its threads have {have:g}"
+        yield Reason(code=THREADS, subject=name, message=message, resource="cpu", need=need, have=have)
 
 
 def _workers(problem: Arrays, placed: Placed) -> Iterable[Reason]:

@@ -9,7 +9,7 @@ import numpy as np
 from headworks.model import FrozenMap, Scores, Slot
 from headworks.problem.arrays.batches import batch_seconds
 from headworks.problem.arrays.build import STEP
-from headworks.problem.arrays.profiles import FULL, Profiled, load_at, throughput
+from headworks.problem.arrays.profiles import FULL, Profiled, counts_of, load_at, throughput
 from headworks.problem.rules.violations import penalty
 
 if TYPE_CHECKING:
@@ -48,7 +48,11 @@ def score(problem: Arrays, assignment: FrozenMap[str, Slot], input_rate: float |
         cost=_cost(problem, used),
         fullest_node=float(ratio.max(initial=0.0)),
         fullest_link=(link := fullest_link(problem, node_of, at_rate)),
-        factor=_factor(ratio[:, 0], link if np.isfinite(problem.link_limit).any() else 0.0),
+        factor=_factor(
+            ratio[:, 0],
+            link if np.isfinite(problem.link_limit).any() else 0.0,
+            _busiest(problem, node_of, input_rate),
+        ),
         balance=_balance(ratio[used, 0]),
         moves=_moves(problem, assignment),
         unplaced=problem.n - len(assignment),
@@ -82,6 +86,17 @@ def _cost(problem: Arrays, used: NDArray[np.int64]) -> float | None:
     return round(sum(known), 9) if len(known) == len(prices) and known else None
 
 
+def _busiest(problem: Arrays, node_of: NDArray[np.int64], input_rate: float | None) -> float:
+    """Largest share of what its threads can use that a placed task needs; above 1 where they are too few."""
+    placed = node_of >= 0
+    share = float((problem.wanted[placed] / problem.thread_points[placed]).max(initial=0.0))
+    if input_rate is None:
+        return share
+    model, counts = Profiled.of(problem.request), counts_of(problem, node_of)
+    load = model.task_load(counts, input_rate / model.input_rate if model.input_rate else 0.0)
+    return max(share, float((load / model.limit)[counts > 0].max(initial=0.0)))
+
+
 def fullest_link(problem: Arrays, node_of: NDArray[np.int64], at_rate: float = 1.0) -> float:
     """Largest load of a node's network, out or in; see `Scores`.
 
@@ -95,8 +110,8 @@ def fullest_link(problem: Arrays, node_of: NDArray[np.int64], at_rate: float = 1
     return float((links / limit).max(initial=0.0)) * at_rate
 
 
-def _factor(cpu: NDArray[np.float64], link: float) -> float | None:
-    fullest = max(float(cpu.max(initial=0.0)), link)
+def _factor(cpu: NDArray[np.float64], link: float, threads: float) -> float | None:
+    fullest = max(float(cpu.max(initial=0.0)), link, threads)
     return 1.0 / fullest if fullest > 0 else None
 
 

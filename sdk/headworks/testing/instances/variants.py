@@ -58,7 +58,8 @@ def doubled(request: Request) -> Request:
             topology,
             worker_heap=_double(topology.worker_heap),
             components=tuple(
-                attrs.evolve(part, demand=_twice(part.demand), heap=_double(part.heap)) for part in topology.components
+                attrs.evolve(part, demand=_twice(part.demand), heap=_double(part.heap), threads=2 * part.threads)
+                for part in topology.components
             ),
         )
         for topology in request.topologies
