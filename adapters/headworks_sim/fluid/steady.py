@@ -4,8 +4,9 @@ CPU of a task grows linearly with its rate: `e * rate + met` (heterogeneity pape
 profile for the machine type, else its demand scaled from its nominal rate. A topology runs at a factor of its nominal
 load, the same for all its spouts, as back-pressure makes it. Topologies that share a saturated node get equal factors
 (max-min fair). So do those that share the network of a node: what comes to it from others and what leaves it are two
-more capacities, of bytes.
-For one topology the factor is `min over nodes of (capacity - fixed) / slope`, and of `bandwidth / bytes` each way.
+more capacities, of bytes. A task has the capacity of its threads, a core each.
+For one topology the factor is `min over nodes of (capacity - fixed) / slope`, likewise over tasks, and of
+`bandwidth / bytes` each way.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ class Share:
         current: Rates of tasks and streams.
         slope: float64 (n,), CPU points of each task at a factor of 1, above `fixed`.
         fixed: float64 (n,), CPU points of each task whatever the factor.
+        most: Factor at which the threads of a task are full, inf where no rate costs any of them anything.
         delivered: Part of the tuples that reach the sinks, of those that would if every task ran.
         traffic: Tuples/s between different tasks.
         inter_node: Tuples/s between tasks on different nodes.
@@ -51,6 +53,7 @@ class Share:
     current: Current
     slope: Floats
     fixed: Floats
+    most: float
     delivered: float
     traffic: float
     inter_node: float
@@ -63,7 +66,8 @@ class Steady:
 
     Attributes:
         factor: float64 (t,), multiple of its nominal load at which each topology runs.
-        limit: float64 (t,), the multiple that its nodes would allow beside the others (inf without CPU demand).
+        limit: float64 (t,), the multiple that its nodes would allow beside the others, and the threads of its tasks
+            (inf without CPU demand).
         cpu: float64 (n,), points. node_cpu: float64 (m,), points.
         throughput: float64 (t,), tuples/s completed. latency: float64 (t,), milliseconds inside the topology.
         shares: One a topology.
@@ -135,7 +139,8 @@ class Model:
         if self._bounded:
             steep = np.hstack([steep, *(np.array([each.network[way] for each in shares]) for way in (0, 1))])
             free = np.concatenate([free, layout.bandwidth, layout.bandwidth])
-        factor, limit = fill(steep, free, np.where(runs, demand, 0.0))
+        most = np.array([each.most for each in shares], dtype=np.float64)
+        factor, limit = fill(steep, free, np.where(runs, np.minimum(demand, most), 0.0))
         cpu = np.where(there, slope * factor[problem.topology] + fixed, 0.0)
         node_cpu = summed(node_of[there], cpu[there], problem.m)
         entering = np.array([each.throughput for each in layout.topologies])
@@ -143,7 +148,7 @@ class Model:
         latency = [self._latency(number, share, node_of, node_cpu) for number, share in enumerate(shares)]
         return Steady(
             factor=factor,
-            limit=limit,
+            limit=np.minimum(limit, most),
             cpu=cpu,
             node_cpu=node_cpu,
             throughput=done,
@@ -158,11 +163,14 @@ class Model:
         node_of, worker = np.frombuffer(nodes, dtype=np.int64), np.frombuffer(workers, dtype=np.int64)
         current = flow_through(graph, worker)
         slope, fixed = _cost(layout, graph, current, self._nominal[number], node_of)
+        room = np.maximum(layout.problem.thread_points[graph.start : graph.stop] - fixed, 0.0)
+        works = slope > 0
         traffic, inter = _crossing(graph, current, node_of, worker)
         return Share(
             current=current,
             slope=slope,
             fixed=fixed,
+            most=float((room[works] / slope[works]).min(initial=np.inf)),
             delivered=_delivered(graph, current, self._nominal[number]),
             traffic=traffic,
             inter_node=inter,
@@ -232,10 +240,10 @@ def _cost(
     """CPU points of each task of a topology: at a factor of 1, and whatever the factor."""
     own = slice(graph.start, graph.stop)
     there = node_of >= 0
-    demand = layout.problem.demand[own, 0] * there
+    demand, most = layout.problem.wanted[own] * there, layout.problem.thread_points[own]
     # Without a profile: the demand at the nominal rate, scaled by the rate; a task without a rate takes it as it is.
     scale = np.divide(current.work, nominal.work, out=np.zeros_like(demand), where=nominal.work > 0)
-    slope, fixed = demand * scale, np.where(nominal.work > 0, 0.0, demand)
+    slope, fixed = demand * scale, np.where(nominal.work > 0, 0.0, np.minimum(demand, most))
     if not len(layout.capacity):
         return slope, fixed
     kind = layout.machine[node_of]
@@ -243,7 +251,7 @@ def _cost(
     known = there & ~np.isnan(e)
     percent = layout.capacity[node_of] / 100.0  # profiles count percent of the machine, demands CPU points
     slope = np.where(known, np.nan_to_num(e) * current.work * percent, slope)
-    return slope, np.where(known, met * percent, fixed)
+    return slope, np.where(known, np.minimum(met * percent, most), fixed)
 
 
 def _delivered(graph: TopologyGraph, current: Current, nominal: Current) -> float:

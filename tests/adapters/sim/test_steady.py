@@ -61,20 +61,23 @@ def test_pairs_and_shares_between_nodes_are_those_of_the_core(made, seed):
 
 @settings(max_examples=40)
 @given(requests(fresh=True), st.integers(0, 9))
-def test_the_factor_of_one_topology_is_what_its_fullest_node_allows(made, seed):
+def test_the_factor_of_one_topology_is_what_its_fullest_node_and_its_fullest_task_allow(made, seed):
     made = attrs.evolve(made, topologies=tuple(without_local(made).topologies[:1]))
     model, node_of, worker = placed(made, seed)
     steady = model.steady(node_of, worker, np.array([np.inf]))
     layout, share = model.layout, steady.shares[0]
     slope, fixed = (np.bincount(node_of, each, layout.problem.m) for each in (share.slope, share.fixed))
     with np.errstate(divide="ignore", invalid="ignore"):
-        closed = np.where(slope > 0, np.maximum(layout.capacity - fixed, 0) / slope, np.inf).min(initial=np.inf)
+        by_nodes = np.where(slope > 0, np.maximum(layout.capacity - fixed, 0) / slope, np.inf).min(initial=np.inf)
+        by_tasks = (layout.problem.thread_points / share.slope)[share.slope > 0].min(initial=np.inf)
+    closed = min(by_nodes, by_tasks)
     assert steady.factor[0] == pytest.approx(closed if np.isfinite(closed) else 1.0)
     assert steady.limit[0] == pytest.approx(closed)
     loaded = steady.node_cpu[slope > 0]
     if np.isfinite(closed) and closed > 0:
         assert loaded.max() <= layout.capacity.max() * (1 + 1e-9)
-        assert np.isclose(steady.node_cpu, layout.capacity)[slope > 0].any()
+        full = np.isclose(steady.node_cpu, layout.capacity)[slope > 0].any()
+        assert full or np.isclose(steady.cpu, layout.problem.thread_points).any()
 
 
 def test_back_pressure_settles_at_the_sustainable_factor_of_the_scores():
@@ -107,7 +110,7 @@ def chain(selectivities, tasks, rate, **more):
 def test_cpu_of_a_task_is_rate_times_cost_plus_overhead():
     made = request(
         [node("a", 400.0, machine_type="big")],
-        [topology("t", component("s", 1, 0.0, kind=Kind.SPOUT, rate=500.0))],
+        [topology("t", component("s", 1, 0.0, kind=Kind.SPOUT, rate=500.0, threads=4))],
         profiles=(Profile(topology="t", component="s", machine_type="big", e=0.1, met=2.0),),
     )
     model, node_of, worker = placed(made, 0)
