@@ -7,6 +7,7 @@ import logging
 import os
 import shutil
 import tempfile
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
     from headworks.model import Request
 
 LOG = logging.getLogger("headworks.spark.experiments")
+COLD = 60.0
+"""Seconds for which queries run in a new session before the first experiment. With fewer, it pays for what the JVMs
+compile; with more, each cluster takes longer."""
 FIRST = 2
 """Last number of the first Worker's loopback address, where nodes are not apart."""
 
@@ -61,6 +65,7 @@ class SparkBench:
     apart: bool = attrs.field(factory=lambda: not network_problem())
     _running: contextlib.ExitStack = attrs.field(factory=contextlib.ExitStack)
     _standing: Standing | None = None
+    _cold: bool = True
 
     def __enter__(self) -> Self:
         """Nothing is started before the first experiment."""
@@ -103,7 +108,11 @@ class SparkBench:
                     smaller=factor(request, cores),
                     queries=queries,
                 )
-                with experiment.started(Path(folder)):
+                if self._cold:
+                    with experiment.started(Path(folder, "cold")):
+                        time.sleep(COLD)
+                    self._cold = False
+                with experiment.started(Path(folder, "own")):
                     experiment.place(host, scheduler, attrs.evolve(request, seed=seed))
                     return experiment.measured(seconds, WARM_UP if warm_up is None else warm_up)
         except BaseException:
@@ -114,7 +123,7 @@ class SparkBench:
         """A session on a cluster of the request's nodes: the one that stands, or a new one."""
         if self._standing is None or fixed(asked) != self._standing.nodes:
             self._end()
-            self._standing = self._started(request, asked)
+            self._standing, self._cold = self._started(request, asked), True
         return self._standing
 
     def _started(self, request: Request, asked: Request) -> Standing:
