@@ -58,7 +58,7 @@ class PlusOptions(Options):
 
     Attributes:
         steps: Steps of annealing in all, 0 for none; by default they grow with the number of tasks, up to
-            3,000,000, and to 240,000 for each second of the deadline.
+            3,000,000, and to 160,000 for each second of the deadline.
         least_gain: Share of all traffic by which a new placement has to be better than the running one, if all tasks
             run on nodes that hold them; one on fewer nodes only has to be better.
     """

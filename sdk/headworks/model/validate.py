@@ -6,6 +6,8 @@ import reprlib
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
+import attrs
+
 from headworks.errors import DocumentError, pointer
 from headworks.model import ConstraintKind, Kind, Slot
 from headworks.model.rates import depths, stream_rates
@@ -14,7 +16,7 @@ from headworks.model.topology import COUNTED
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from headworks.model import Component, Constraint, Request, Topology
+    from headworks.model import Component, Constraint, Limits, Request, Topology
 
 MAX_TASKS = 500_000
 """More tasks than this in one request are taken for a mistake."""
@@ -49,9 +51,10 @@ def check_request(request: Request) -> None:
     """Refuse a request that contradicts itself.
 
     Raises:
-        DocumentError: An id that is empty or stands twice, an unknown id, an amount that is negative, NaN or above
-            `MAX_AMOUNT`, a cycle without a rate, more than `MAX_TASKS` tasks or `MAX_AMOUNTS` amounts; the pointer
-            names the first place found. Tasks may be assigned to nodes that are not there: see `check_places`.
+        DocumentError: An id that is empty, an id, a stream or a profile that stands twice, an unknown id, an amount
+            that is negative, NaN or above `MAX_AMOUNT`, a limit beyond its bounds, a cycle without a rate, more than
+            `MAX_TASKS` tasks or `MAX_AMOUNTS` amounts; the pointer names the first place found. Tasks may be assigned
+            to nodes that are not there: see `check_places`.
     """
     _unique((node.id for node in request.cluster.nodes), "node", "cluster", "nodes")
     for index, node in enumerate(request.cluster.nodes):
@@ -70,13 +73,25 @@ def check_request(request: Request) -> None:
     _check_amounts(request, check_size(request))
     _check_references(request)
     _check_profiles(request)
-    for name in ("deadline", "max_moves", "slowdown"):
-        _amount(getattr(request.limits, name), "limits", name)
-    if (fill := request.limits.fill) is not None and not 0 < fill <= 1:
-        raise DocumentError(
-            pointer("limits", "fill"), f"{fill!r} is no share of a node: more than 0, at most 1 is needed"
-        )
+    _check_limits(request.limits)
     _amount(request.metrics.window, "metrics", "window")
+
+
+def _check_limits(limits: Limits) -> None:
+    """Refuse a limit that is beyond the bounds that its field states, as settings of the command line are."""
+    for field in attrs.fields(type(limits)):
+        value = getattr(limits, field.name)
+        if value is None or not field.metadata:
+            continue
+        _amount(value, "limits", field.name)
+        above, least, most = (field.metadata.get(name) for name in ("above", "least", "most"))
+        said = f"{value!r} is out of bounds: {{}} is needed"
+        if above is not None and value <= above:
+            raise DocumentError(pointer("limits", field.name), said.format(f"more than {above}"))
+        if least is not None and value < least:
+            raise DocumentError(pointer("limits", field.name), said.format(f"{least} or more"))
+        if most is not None and value > most:
+            raise DocumentError(pointer("limits", field.name), said.format(f"at most {most}"))
 
 
 def check_counts(data: Any) -> None:
@@ -234,6 +249,7 @@ def _is_sound(part: Component) -> bool:
 
 def _check_streams(topology: Topology, *where: str | int) -> None:
     names = {component.id for component in topology.components}
+    _unique(map(attrgetter("source", "target", "name"), topology.streams), "stream", *where, "streams")
     for number, stream in enumerate(topology.streams):
         at = (*where, "streams", number)
         for end in ("source", "target"):
@@ -319,6 +335,7 @@ def _check_streams_seen(request: Request) -> None:
 
 def _check_profiles(request: Request) -> None:
     parts = {(topology.id, part.id): part.kind for topology in request.topologies for part in topology.components}
+    _unique(map(attrgetter("topology", "component", "machine_type"), request.profiles), "profile", "profiles")
     for index, profile in enumerate(request.profiles):
         if (profile.topology, profile.component) not in parts:
             message = f"topology {profile.topology!r} has no component {profile.component!r}"

@@ -15,6 +15,7 @@ from headworks.model import (
     ConstraintKind,
     Flow,
     FrozenMap,
+    Limits,
     Metrics,
     Node,
     NodeSample,
@@ -90,7 +91,7 @@ AMOUNTS = (
     *(("metrics", "flows", 1, name) for name in ("tuples", "bytes")),
     ("metrics", "window"),
     *(("profiles", 1, name) for name in ("e", "met", "alpha")),
-    *(("limits", name) for name in ("deadline", "max_moves")),
+    ("limits", "max_moves"),
 )
 
 
@@ -112,10 +113,26 @@ def test_an_amount_is_a_number_of_nought_to_the_largest(path):
     (TASK, TaskSample(task="t/c/0"), "task 't/c/0' is named twice"),
     (NODE, NodeSample(node="a"), "node 'a' is named twice"),
     (("metrics", "topologies", 1), TopologySample(topology="t"), "topology 't' is named twice"),
+    ((*WORKERS, "streams", 1), Stream(source="c", target="d"), "stream ('c', 'd', 'default') is named twice"),
+    (("profiles", 1), Profile(topology="u", component="c", machine_type="m", e=9.0),
+     "profile ('u', 'c', 'm') is named twice"),
 ])  # fmt: skip
 def test_a_name_is_given_once(path, new, message):
     at_fault = (*path, 2) if "slots" in path else path
     assert refused(put(WHOLE, path, new)) == (pointer(*at_fault), message)
+
+
+@pytest.mark.parametrize(("limits", "name", "message"), [
+    ({"deadline": 0}, "deadline", "0 is out of bounds: more than 0 is needed"),
+    ({"deadline": -1.0}, "deadline", "-1.0 is not an amount"),
+    ({"deadline": math.nan}, "deadline", "nan is not an amount"),
+    ({"slowdown": 0.5}, "slowdown", "0.5 is out of bounds: 1 or more is needed"),
+    ({"fill": 0.0}, "fill", "0.0 is out of bounds: more than 0 is needed"),
+    ({"fill": 1.5}, "fill", "1.5 is out of bounds: at most 1 is needed"),
+])  # fmt: skip
+def test_a_limit_is_within_the_bounds_of_its_field(limits, name, message):
+    where, said = refused(put(WHOLE, ("limits",), Limits(**limits)))
+    assert (where, said[: len(message)]) == (f"/limits/{name}", message)
 
 
 @pytest.mark.parametrize("path", [("cluster", "nodes", 1, "id"), (*WORKERS, "id"), (*WORKERS, "components", 1, "id")])

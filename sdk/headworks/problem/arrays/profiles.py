@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from functools import cached_property
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 import attrs
@@ -60,7 +61,7 @@ class Profiled:
 
     @classmethod
     def of(cls, request: Request) -> Profiled:
-        """Read the profiles of a valid request; where several stand for one pair, the last by (e, met) counts."""
+        """Read the profiles of a valid request."""
         nodes = sorted(request.cluster.nodes, key=lambda node: node.id)
         topologies = sorted(request.topologies, key=lambda topology: topology.id)
         types = sorted({node.machine_type or "" for node in nodes})
@@ -164,9 +165,7 @@ def _limits(topologies: Sequence[Topology], points: NDArray[np.float64]) -> NDAr
 
 def _by_component(request: Request) -> dict[tuple[str, str], dict[str, Profile]]:
     found: dict[tuple[str, str], dict[str, Profile]] = defaultdict(dict)
-    for profile in sorted(
-        request.profiles, key=lambda each: (each.e, each.met, -1.0 if each.alpha is None else each.alpha)
-    ):
+    for profile in sorted(request.profiles, key=attrgetter("topology", "component", "machine_type")):
         found[profile.topology, profile.component][profile.machine_type] = profile
     return found
 

@@ -29,7 +29,7 @@ from headworks_dstorm.options import PlusOptions
 from headworks_dstorm.plus.anneal import anneal
 from headworks_dstorm.plus.exchange import Exchange
 from headworks_dstorm.plus.fill import fill
-from headworks_dstorm.plus.starts import improve
+from headworks_dstorm.plus.starts import A_SECOND, MOST, improve
 from headworks_dstorm.plus.state import AnnealingState
 from headworks_dstorm.workloads import BenchmarkSetting, micro_benchmark
 from small_requests import component, request, topology
@@ -297,3 +297,7 @@ def test_workers_without_heap_hold_what_needs_none():
     nodes = [machine(f"n{number}", cpu=100.0, slots=1) for number in range(4)]
     plan = PluginHost.load(["dstorm-plus"]).schedule("dstorm-plus", request(nodes, [made]))
     assert plan.status == "ok"
+
+
+def test_the_options_say_how_many_steps_a_second_of_the_deadline_allows():
+    assert f"{MOST:,}, and to {A_SECOND:,} for each second of the deadline" in " ".join(PlusOptions.__doc__.split())
