@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from headworks_dstorm.plus.exchange import draw
+from headworks_dstorm.plus.links import DEAR
 from headworks_dstorm.plus.state import AnnealingState
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ def anneal(
     steps: int,
     seed: int,
     node_cost: int = 0,
+    limit: Floats | None = None,
     ended: Callable[[], bool] = bool,
 ) -> Ints:
     """Anneal a placement; the result costs no more, in traffic between nodes and nodes in use.
@@ -55,14 +57,16 @@ def anneal(
         steps: How many steps to make, about.
         seed: Of all that is random.
         node_cost: Units of traffic that a node in use counts as.
+        limit: Units that each node may send, and as many that it may receive, float64 (m,); each beyond counts as
+            `links.DEAR` of traffic. None for no limit.
         ended: Whether to end now, with the best placement so far.
 
     Returns:
         Node index of each task, int64 (n,), -1 where it was -1.
     """
-    walk = _Walk(AnnealingState(problem, exchange, node_of), seed, node_cost)
+    walk = _Walk(AnnealingState(problem, exchange, node_of, limit), seed, node_cost)
     best = node_of
-    least = cost = problem.traffic.inter_node(node_of) + node_cost * int((walk.state.held > 0).sum())
+    least = cost = walk.cost()
     if not len(walk.tasks) or len(walk.nodes) < 2 or not steps:
         return best
     width = min(max(FEWEST, FOR_A_NODE * len(walk.nodes)), MOST, steps)
@@ -96,6 +100,13 @@ class _Walk:
         self._sums = np.cumsum(self._reach[self.tasks] ** POWER)
         self._dice = np.random.Generator(np.random.PCG64(seed))
 
+    def cost(self) -> int:
+        """Units of traffic that the placement costs."""
+        state, links = self.state, self.state.links
+        nodes = self._node_cost * int((state.held > 0).sum())
+        beyond = 0 if links is None else DEAR * links.excess()
+        return state.problem.traffic.inter_node(state.node_of) + nodes + beyond
+
     def step(self, width: int, temperature: float) -> int:
         """Weigh changes and make those that are taken.
 
@@ -127,6 +138,8 @@ class _Walk:
         theirs = self._reach[two]
         reach[swaps] = np.where(theirs > 0, np.minimum(reach[swaps], theirs), reach[swaps])
         gain += self._node_cost * nodes
+        if state.links is not None:
+            gain += DEAR * state.links.relief(task, there, other)
         # Metropolis: u < exp(gain / heat) for a uniform u is gain > -heat * e for an exponential e
         least = -temperature * reach * self._dice.standard_exponential(len(task))
         fits[swaps] = gain[swaps] >= least[swaps]  # few are: the others need not be looked at

@@ -50,6 +50,7 @@ def anneal_chains(
     starts: Sequence[NDArray[np.int64]],
     *,
     node_cost: int,
+    limit: Floats | None = None,
     steps: int,
     seed: int,
     ended: Callable[[], bool] = bool,
@@ -62,6 +63,7 @@ def anneal_chains(
         problem: The problem, small enough for `NodeCosts.of`.
         starts: Node index of each task, int64 (n,), -1 for a task without one; at least one.
         node_cost: Units of traffic that a node in use counts as.
+        limit: Units that each node may send, and as many that it may receive, float64 (m,); None for no limit.
         steps: Steps of each chain in an annealing.
         seed: Of all that is random.
         ended: Whether to end now, with the best placement so far.
@@ -70,7 +72,7 @@ def anneal_chains(
         Node index of each task, int64 (n,), of the best placement found in which nodes hold what is there; None if none
         was found, or the problem is not small.
     """
-    costs = NodeCosts.of(problem)
+    costs = NodeCosts.of(problem, limit)
     if costs is None or not costs.movable.any() or not len(costs.nodes) or _overfull(problem):
         return None
     best, least, vain = None, np.inf, 0

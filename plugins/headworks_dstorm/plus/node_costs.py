@@ -34,8 +34,11 @@ class NodeCosts:
         nodes: int64, nodes that may take tasks: with slots, and not full of fixed tasks.
     """
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: Problem, limit: Floats | None = None) -> None:
         self._problem = problem
+        self._limit = limit if limit is not None and np.isfinite(limit).any() else None
+        self._of_tasks = problem.traffic.of_tasks.astype(np.float64)
+        self._per_task = max(float(self._of_tasks.mean()), 1.0)
         self.rates = _rates(problem)
         self.movable: Flags = (problem.fixed < 0) & (problem.heap <= problem.heap_limit[problem.topology])
         held = problem.used(problem.fixed)
@@ -58,8 +61,12 @@ class NodeCosts:
         self._slots = np.maximum(problem.slots, self._held)
 
     @classmethod
-    def of(cls, problem: Problem) -> NodeCosts | None:
-        """The costs of a problem, None if it is not small, or its heaps are of too many sizes."""
+    def of(cls, problem: Problem, limit: Floats | None = None) -> NodeCosts | None:
+        """The costs of a problem, None if it is not small, or its heaps are of too many sizes.
+
+        Args:
+            limit: Units that each node may send, and as many that it may receive, float64 (m,); None for no limit.
+        """
         if max(problem.n, problem.m) * problem.n > PAIRS or not problem.n:
             return None
         movable = (problem.fixed < 0) & (problem.heap <= problem.heap_limit[problem.topology])
@@ -67,7 +74,7 @@ class NodeCosts:
             _, counts = np.unique(problem.heap[movable & (problem.topology == topology)], return_counts=True)
             if np.log2(counts + 1.0).sum() > np.log2(PACKINGS):
                 return None
-        return cls(problem)
+        return cls(problem, limit)
 
     def weigh(self, sets: Floats, node: Ints) -> tuple[Floats, Floats]:
         """Weigh sets of tasks, each on a node.
@@ -78,16 +85,20 @@ class NodeCosts:
 
         Returns:
             Units of traffic within each set, float64 (k,); and what it exceeds, float64 (k,): the sum over the
-            resources in demands of a mean task, and of workers for which there is no slot; 0 where the node holds it.
+            resources in demands of a mean task, of what the network bears less in traffic of a mean task, and of
+            workers for which there is no slot; 0 where the node holds it.
         """
         local = np.einsum("kn,kn->k", sets @ self.rates, sets) / 2
-        over = np.maximum(sets @ self._problem.demand - self._capacity[node], 0.0) / self._unit
+        over = (np.maximum(sets @ self._problem.demand - self._capacity[node], 0.0) / self._unit).sum(axis=1)
+        if self._limit is not None:
+            links = (sets @ self._of_tasks.T).max(axis=1) - local
+            over += np.maximum(links - self._limit[node], 0.0) / self._per_task
         workers = self._held[node] + (sets @ self._plain > 0).sum(axis=1)
         if self._limited:
             codes = (sets @ self._codes).astype(np.int64)
             for column, packings in enumerate(self._packings.values(), 1):
                 workers += packings.workers(codes[:, column])
-        return local, over.sum(axis=1) + np.maximum(workers - self._slots[node], 0)
+        return local, over + np.maximum(workers - self._slots[node], 0)
 
     def _workers_held(self, fixed: Ints) -> Ints:
         """Workers with a heap limit that fixed tasks hold on each node; others are not put into them here."""

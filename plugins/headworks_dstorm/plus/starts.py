@@ -1,8 +1,9 @@
 """Starts of `dstorm-plus`, their annealing, and the choice of the best placement as the plan.
 
-Placements are compared by tasks without a node, then by traffic between nodes and nodes in use together, a node
-counting as much as one in `NODES_OF_TRAFFIC` of all traffic, then by nodes in use (`Candidate.cost`). None of them
-overloads a node; where what runs does, it is not among them.
+Placements are compared by tasks without a node, then by the load that the nodes' networks bear where they state a
+bandwidth, then by traffic between nodes and nodes in use together, a node counting as much as one in `NODES_OF_TRAFFIC`
+of all traffic, then by nodes in use and their price (`Candidate.cost`). None of them overloads a node; where what runs
+does, it is not among them.
 """
 
 from __future__ import annotations
@@ -60,6 +61,9 @@ AFTER_CHAINS = 300
 CHAIN, LONGEST = 16, 512
 """Steps of each chain for each task, and at most."""
 
+LEVELS, NEAR = 5, 0.98
+"""Limits of links that are tried, at most, where no placement keeps all; the last ones are nearer than that share."""
+
 SMALL = 200
 """Tasks up to which each start is annealed: small problems end in different places. A larger one halves the steps that
 a larger problem makes from its better start."""
@@ -71,22 +75,31 @@ class Candidate:
 
     Attributes:
         unplaced: Tasks without a node.
+        excess: Part by which the fullest link has more than it bears, 0 where all bear the load.
         traffic: Units between nodes.
         nodes: Nodes in use.
+        price: Sum of their prices, 0 for those that state none.
         total: Units of all traffic.
     """
 
     origin: str
     node_of: NDArray[np.int64] = attrs.field(eq=False)
     unplaced: int
+    excess: float
     traffic: int
     nodes: int
+    price: float
     total: int
 
     @property
-    def cost(self) -> tuple[int, int, int]:
-        """Order of placements: tasks without a node, then traffic and nodes (`NODES_OF_TRAFFIC`), then nodes."""
-        return self.unplaced, NODES_OF_TRAFFIC * self.traffic + self.nodes * self.total, self.nodes
+    def cost(self) -> tuple[int, float, int, int, float]:
+        """Order of placements: see the module."""
+        return self.unplaced, self.excess, self.weight, self.nodes, self.price
+
+    @property
+    def weight(self) -> int:
+        """Traffic and nodes together, in units over `NODES_OF_TRAFFIC`."""
+        return NODES_OF_TRAFFIC * self.traffic + self.nodes * self.total
 
 
 def improve(problem: Problem, options: PlusOptions) -> Plan:
@@ -105,7 +118,7 @@ def improve(problem: Problem, options: PlusOptions) -> Plan:
     starts = list(_starts(problem, options, ended))
     found = [*starts, *_annealed(problem, options, starts, ended)]
     best = min(found, key=lambda each: each.cost)
-    running = _running(problem)
+    running = _running(problem, options)
     if running is not None and not _pays(running, best, options.least_gain):
         return problem.plan(running.node_of, "what runs stays: " + _compare(problem, running, best))
     early = ", ended early" if ended.is_set() else ""
@@ -115,12 +128,14 @@ def improve(problem: Problem, options: PlusOptions) -> Plan:
         plans.append(plan_within_limit(problem, candidate.node_of, said if candidate is best else candidate.origin))
         if plans[-1].scores.unplaced == candidate.unplaced and not _limited(problem):
             return plans[-1]
-    return min(plans, key=lambda plan: _candidate(problem, "", problem.node_of(plan.assignment)).cost)
+    return min(plans, key=lambda plan: _candidate(problem, options, "", problem.node_of(plan.assignment)).cost)
 
 
 def _pays(running: Candidate, best: Candidate, least_gain: float) -> bool:
     """Check whether a placement is worth the moves to it from the one that runs."""
-    won = running.cost[1] - best.cost[1]
+    won, relief = running.weight - best.weight, running.excess - best.excess
+    if abs(relief) > least_gain:
+        return relief > 0
     return won > least_gain * NODES_OF_TRAFFIC * running.total or (
         best.nodes < running.nodes and best.cost < running.cost
     )
@@ -133,7 +148,7 @@ def _limited(problem: Problem) -> bool:
 
 def _starts(problem: Problem, options: PlusOptions, ended: Event) -> Iterator[Candidate]:
     greedy = _complete(problem, place(problem, options), options)
-    yield _candidate(problem, "dstorm", greedy)
+    yield _candidate(problem, options, "dstorm", greedy)
     if ended.is_set():  # a plan is asked for at once, and there is one
         return
     along = fill(problem, ended=ended.is_set)
@@ -141,7 +156,7 @@ def _starts(problem: Problem, options: PlusOptions, ended: Event) -> Iterator[Ca
         greedy < 0
     ).any() and not ended.is_set():  # else a fill that leaves tasks out is the worse start, and not worth a repair
         along = _complete(problem, along, options)
-    yield _candidate(problem, "fill along the streams", along)
+    yield _candidate(problem, options, "fill along the streams", along)
 
 
 def _complete(problem: Problem, node_of: NDArray[np.int64], options: PlusOptions) -> NDArray[np.int64]:
@@ -151,25 +166,60 @@ def _complete(problem: Problem, node_of: NDArray[np.int64], options: PlusOptions
 
 
 def _annealed(problem: Problem, options: PlusOptions, starts: list[Candidate], ended: Event) -> Iterator[Candidate]:
-    """Small problems are annealed from each start, large ones from one: little traffic, or clearly fewer nodes."""
+    """Small problems are annealed from each start, large ones from one: little traffic, or clearly fewer nodes.
+
+    Where links have more than they bear, that is repeated with other limits, halfway between one that was kept and one
+    that was not, so that the fullest one gets as little as possible.
+    """
     fewest = min(each.unplaced for each in starts)
     chosen = sorted((each for each in starts if each.unplaced == fewest), key=lambda each: each.cost)
     lean = min(chosen, key=lambda each: (each.nodes > LEANER * chosen[0].nodes, each.cost))
-    steps = _steps(problem) if options.steps is None else options.steps
     begun = chosen if problem.n <= SMALL else [lean]
+    low, level, best = 1.0, 1.0, chosen[0]
+    for _ in range(LEVELS):
+        for found in _searched(problem, options, starts, begun, level, ended):
+            best = min(best, found, key=lambda each: each.cost)
+            yield found
+        if not best.excess or ended.is_set():
+            break
+        low = low if best.excess + 1 <= level else level
+        starts = begun = [best]
+        level = (low + 1 + best.excess) / 2
+        if level > NEAR * (1 + best.excess):
+            break
+
+
+def _searched(
+    problem: Problem,
+    options: PlusOptions,
+    starts: list[Candidate],
+    begun: list[Candidate],
+    level: float,
+    ended: Event,
+) -> Iterator[Candidate]:
+    """Placements that annealings find from some others, with limits of links at a multiple of what they bear.
+
+    Args:
+        starts: Where chains begin, which find room for tasks without a node.
+        begun: Where further annealings begin.
+        level: The multiple.
+    """
+    steps = _steps(problem) if options.steps is None else options.steps
     seed, node_cost = problem.request.seed, problem.traffic.total // NODES_OF_TRAFFIC
+    limit = link_limit(problem, options) * level
     if problem.n <= CHAINED:
         length = min(CHAIN * problem.n, LONGEST) if options.steps is None else -(-options.steps // CHAINS)
         whole = anneal_chains(
             problem,
             [each.node_of for each in starts],
             node_cost=node_cost,
+            limit=limit,
             steps=length,
             seed=seed,
             ended=ended.is_set,
         )
         if whole is not None:
-            begun = [_candidate(problem, f"{CHAINS} chains of {length} steps", whole), *begun]
+            begun = [_candidate(problem, options, f"{CHAINS} chains of {length} steps", whole), *begun]
             yield begun[0]
     part = steps // len(begun)
     exchange = Exchange(problem)
@@ -177,10 +227,17 @@ def _annealed(problem: Problem, options: PlusOptions, starts: list[Candidate], e
         return
     for start in begun:
         node_of = anneal(
-            problem, exchange, start.node_of, steps=part, seed=seed, node_cost=node_cost, ended=ended.is_set
+            problem,
+            exchange,
+            start.node_of,
+            steps=part,
+            seed=seed,
+            node_cost=node_cost,
+            limit=limit,
+            ended=ended.is_set,
         )
         how = f"{'up to ' if ended.is_set() else ''}{part} steps of annealing (seed {seed})"
-        yield _candidate(problem, f"{start.origin}, {how}", node_of)
+        yield _candidate(problem, options, f"{start.origin}, {how}", node_of)
 
 
 def _steps(problem: Problem) -> int:
@@ -189,22 +246,31 @@ def _steps(problem: Problem) -> int:
     return int(min(each * problem.n, MOST, A_SECOND * problem.request.limits.deadline))
 
 
-def _running(problem: Problem) -> Candidate | None:
+def _running(problem: Problem, options: PlusOptions) -> Candidate | None:
     """Placement that runs, None if some task runs nowhere, a node is overloaded or a hard constraint is broken."""
     if not problem.n or not runs(problem) or problem.breaks(problem.current):
         return None
-    return _candidate(problem, "running", problem.current)
+    return _candidate(problem, options, "running", problem.current)
 
 
-def _candidate(problem: Problem, origin: str, node_of: NDArray[np.int64]) -> Candidate:
+def link_limit(problem: Problem, options: PlusOptions) -> NDArray[np.float64]:
+    """Units that each node may send, and as many that it may receive, float64 (m,); inf where that is no matter."""
+    return problem.link_limit if options.objective == "load" else np.full(problem.m, np.inf)
+
+
+def _candidate(problem: Problem, options: PlusOptions, origin: str, node_of: NDArray[np.int64]) -> Candidate:
     node_of = problem.repair(node_of)
     placed = node_of[node_of >= 0]
+    links = problem.traffic.links(node_of, problem.m).max(axis=0) / link_limit(problem, options)
+    used = np.unique(placed)
     return Candidate(
         origin=origin,
         node_of=node_of,
         unplaced=problem.n - len(placed),
         traffic=problem.traffic.inter_node(node_of),
-        nodes=len(np.unique(placed)),
+        excess=max(float(links.max(initial=0.0)) - 1.0, 0.0),
+        nodes=len(used),
+        price=float(problem.prices[used].sum()),
         total=problem.traffic.total,
     )
 

@@ -9,6 +9,7 @@ import numpy as np
 from headworks.problem.arrays.workers import Workers
 from headworks_dstorm.plus.constraint_limits import ConstraintLimits
 from headworks_dstorm.plus.heap_limits import HeapLimits
+from headworks_dstorm.plus.links import LinkLoads
 
 if TYPE_CHECKING:
     from headworks.problem import Problem
@@ -31,9 +32,10 @@ class AnnealingState:
         held: int64 (m,), tasks on each node, the fixed ones included.
         slots_left: int64 (m,), slots not taken, with one worker for each topology.
         on: int64 (m, w), the free tasks on each node: the first `count` of a row are in use.
+        links: Loads of the networks, None where no node has a limit.
     """
 
-    def __init__(self, problem: Problem, exchange: Exchange, node_of: Ints) -> None:
+    def __init__(self, problem: Problem, exchange: Exchange, node_of: Ints, limit: Floats | None = None) -> None:
         self.problem, self.exchange, self.node_of = problem, exchange, node_of.copy()
         placed = np.flatnonzero(node_of >= 0)
         at = node_of[placed]
@@ -50,6 +52,8 @@ class AnnealingState:
         workers = Workers(problem)
         self._heaps = None if workers.plain else HeapLimits(self, workers)
         self._mark = np.empty(problem.m, dtype=np.int64)
+        bounded = limit is not None and np.isfinite(limit).any()
+        self.links = LinkLoads(self, limit) if limit is not None and bounded else None
         self._limits = ConstraintLimits(problem, problem.constraints, node_of) if problem.constraints else None
 
     def _pulls(self, placed: Ints) -> Floats:
@@ -90,6 +94,21 @@ class AnnealingState:
             node, rate = self.node_of[exchange.flows.peer[entry]], exchange.flows.rate[entry]
             won = rate * (node == there[at]) - rate * (node == here[at])
             found += np.bincount(at, won, minlength=len(task))
+        return found
+
+    def near(self, task: Ints, node: Ints) -> Floats:
+        """Units that each task exchanges with the others on a node, itself left out.
+
+        Args:
+            task: Tasks, int64 (c,).
+            node: A node for each, int64 (c,).
+        """
+        exchange, segment = self.exchange, self.exchange.segment[task]
+        found: Floats = self.pull[node, segment] - exchange.own[segment] * (node == self.node_of[task])
+        if len(exchange.flows):
+            at, entry = exchange.flows.entries(task)
+            rate = exchange.flows.rate[entry] * (self.node_of[exchange.flows.peer[entry]] == node[at])
+            found += np.bincount(at, rate, minlength=len(task))
         return found
 
     def twice(self, one: Ints, other: Ints) -> Floats:
@@ -168,6 +187,8 @@ class AnnealingState:
             allowed = self._limits.change(task, there, other, allowed, self)
         if not allowed.all():
             task, there, other = task[allowed], there[allowed], other[allowed]
+        if self.links is not None:
+            self.links.change(task, there, other)
         both = other >= 0
         here = self.node_of[task]
         moved = np.concatenate([task, other[both]])

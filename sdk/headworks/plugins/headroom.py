@@ -109,18 +109,19 @@ def _borne(request: Request, plan: Plan, share: float) -> float:
 
 
 def _fuller(request: Request, share: float, whole: Plan, ask: Callable[[Request], Plan]) -> Plan:
-    """The plan within the least share of the CPU that is found, at first `whole`, and a reason that says so."""
-    low, high = share, 1.0
+    """Of `whole` and plans by halving the one that bears most with headroom, and a reason that says how full it is."""
+    low, high, best = share, 1.0, whole
     for _ in range(HALVINGS):
         middle = (low + high) / 2
         plan = _within(request, middle, FURTHER, ask)
         if plan.status is Status.OK:
-            whole, high = plan, middle
+            best, high = max(plan, best, key=lambda each: _borne(request, each, share)), middle
         else:
             low = middle
-    name = whole.provenance.scheduler
+    name, problem = best.provenance.scheduler, Problem.of(rescaled(request, best))
+    fullest = fullest_cpu(problem, problem.node_of(best.assignment), best.input_rate)
     message = (
-        f"{name} finds no place for every task within {share:.0%} of each node's CPU (limits.fill), and plans for "
-        f"{high:.0%}; add a node for more headroom"
+        f"{name} finds no place for every task within {share:.0%} of each node's CPU (limits.fill), and fills one to "
+        f"{fullest:.0%}; add a node for more headroom"
     )
-    return _said(whole, Reason(code=FULLER, subject=name, message=message, resource="cpu", need=high, have=share))
+    return _said(best, Reason(code=FULLER, subject=name, message=message, resource="cpu", need=fullest, have=share))

@@ -102,6 +102,12 @@ class Arrays:
         return np.array([np.inf if each.bandwidth is None else max(each.bandwidth, 1.0) for each in nodes])
 
     @cached_property
+    def prices(self) -> NDArray[np.float64]:
+        """Price of each node per hour, float64 (m,); 0 where none is stated."""
+        nodes = sorted(self.request.cluster.nodes, key=lambda node: node.id)
+        return np.array([each.price or 0.0 for each in nodes], dtype=np.float64)
+
+    @cached_property
     def link_limit(self) -> NDArray[np.float64]:
         """Units of traffic that each node may send, and as many that it may receive, float64 (m,); inf if unknown."""
         if self.traffic.unit != "bytes/s":
