@@ -8,7 +8,7 @@ import numpy as np
 
 from headworks.hooks import Description, hookimpl
 from headworks_baselines.even import EvenOptions
-from headworks_baselines.hosts import SHARED, claim_hosts
+from headworks_baselines.hosts import SHARED, claim_hosts, reserved
 from headworks_baselines.round_robin import deal_topology
 from headworks_baselines.start import start, topologies_by_task_size
 
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 class Isolation:
     """Keep hosts for topologies that ask for it (`isolated_nodes`), and spread the others evenly over the rest.
 
-    An isolated topology uses its own hosts only: what has no room there waits. Unlike Storm, which evicts
+    An isolated topology uses its own hosts only: what has no room there waits. It claims no host that can hold none of
+    its tasks, and no more than it has tasks. Unlike Storm, which evicts
     strangers from a host it claims and schedules nothing else while a claim fails, running tasks stay and the
     other topologies go on; with `rebalance` every movable task is placed anew, and the claims come first.
     """
@@ -47,7 +48,10 @@ class Isolation:
             deal_topology(problem, room, index, allowed=allowed, workers=workers, worker_of=worker_of)
         claimed = int((owner != SHARED).sum())
         return problem.plan(
-            room.node_of, "; ".join([f"{claimed} nodes serve one topology alone", *short]), worker_of=worker_of
+            room.node_of,
+            "; ".join([f"{claimed} nodes serve one topology alone", *short]),
+            reserved(problem, room, topologies, owner),
+            worker_of=worker_of,
         )
 
 

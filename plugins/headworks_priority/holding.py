@@ -1,4 +1,4 @@
-"""What nodes can hold of a topology: any task of it, one more of its tasks, and how much of it."""
+"""What nodes have room for: one more node for a topology, and how much of it."""
 
 from __future__ import annotations
 
@@ -6,34 +6,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from headworks.toolbox.holding import one_of_each
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
     from headworks.problem import Problem
     from headworks.problem.room.room import Room
-
-
-def nodes_that_hold(problem: Problem, room: Room, topology: int) -> NDArray[np.bool_]:
-    """Nodes that can hold a task of a topology or hold one that cannot leave, bool (m,).
-
-    Args:
-        problem: The request as arrays.
-        room: Holds the tasks that cannot leave.
-        topology: Index of the topology.
-    """
-    mine = np.flatnonzero(problem.topology == topology)
-    holds = np.zeros(problem.m, dtype=bool)
-    holds[problem.fixed[mine][problem.fixed[mine] >= 0]] = True
-    # Most nodes hold the first task, and no task is asked about a node that lacks what each of them needs.
-    least = problem.demand[mine].min(axis=0)
-    open_nodes = holds | (room.free >= least).all(axis=1)
-    for task in _one_of_each(problem, mine):
-        if holds[open_nodes].all():
-            break
-        holds |= room.fits(task)
-    return holds
 
 
 def another_node(problem: Problem, room: Room, mine: NDArray[np.int64], nodes: Sequence[int]) -> tuple[int, int] | None:
@@ -49,7 +30,7 @@ def another_node(problem: Problem, room: Room, mine: NDArray[np.int64], nodes: S
     empty = [node for node in nodes if not count[node]]
     if not empty:
         return None
-    for task in _one_of_each(problem, mine[(count[room.node_of[mine]] > 1) & (problem.fixed[mine] < 0)]):
+    for task in one_of_each(problem, mine[(count[room.node_of[mine]] > 1) & (problem.fixed[mine] < 0)]):
         node = int(room.node_of[task])
         room.remove(task)
         fits = room.fits(task)
@@ -73,13 +54,3 @@ def by_room(problem: Problem, room: Room, mine: NDArray[np.int64], nodes: Sequen
     need = problem.demand[mine[room.node_of[mine] < 0]].sum(axis=0)
     share = (room.free[:, need > 0] / need[need > 0]).min(axis=1, initial=1.0)
     return tuple(sorted(nodes, key=lambda node: (node not in stay, -share[node])))
-
-
-def _one_of_each(problem: Problem, tasks: NDArray[np.int64]) -> Iterator[int]:
-    """The first task of each kind: those of a component that need the same."""
-    seen = set()
-    for task in tasks.tolist():
-        kind = (int(problem.component[task]), problem.demand[task].tobytes())
-        if kind not in seen:
-            seen.add(kind)
-            yield task

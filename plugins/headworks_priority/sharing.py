@@ -9,10 +9,10 @@ import numpy as np
 
 from headworks.model import STARVED, Reason
 from headworks.problem import Problem
+from headworks.toolbox.holding import nodes_that_hold
 from headworks_priority import shares
 from headworks_priority.allocator import allocate
 from headworks_priority.claimants import claimants
-from headworks_priority.holding import nodes_that_hold
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -25,6 +25,7 @@ PUBLIC = (
     "headworks.problem.arrays.workers",
     "headworks.testing",
     "headworks.toolbox.cancel",
+    "headworks.toolbox.holding",
     "headworks.toolbox.instance_counts",
     "headworks.toolbox.move_limit",
     "headworks.toolbox.repair",

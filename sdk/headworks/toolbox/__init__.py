@@ -1,1 +1,1 @@
-"""Tools for a scheduler's author beyond the problem itself: instance counts, repair, cancellation."""
+"""Tools for a scheduler's author beyond the problem itself: instance counts, nodes of use, repair, cancellation."""

@@ -79,3 +79,50 @@ def test_without_isolated_topologies_it_is_even():
     asked = request(nodes(*ROOMY), topology("s", [part("a", 3)]), topology("t", [part("b", 6)]))
     expected = even.headworks_schedule(Problem.of(asked), EvenOptions())
     assert attrs.evolve(plan(asked), explanation="") == attrs.evolve(expected, explanation="")
+
+
+def test_a_host_that_can_hold_none_of_its_tasks_is_not_claimed():
+    asked = request(
+        nodes((20, 400), (400, 0.5), (100, 400), (400, 400)),
+        topology("s", [part("a", 1, cpu=10, memory=0.25)]),
+        topology("t", [part("a", 2)], isolated_nodes=2),
+    )
+    answer = plan(asked)
+    assert node_numbers(answer, "a") == [2, 3]
+    assert node_numbers(answer, "a", "s") == [0]
+
+
+def test_no_more_hosts_are_claimed_than_there_are_tasks():
+    asked = request(nodes(*ROOMY), topology("s", [part("a", 3)]), topology("t", [part("a", 1)], isolated_nodes=3))
+    answer = plan(asked)
+    assert answer.explanation == "1 nodes serve one topology alone"
+    assert node_numbers(answer, "a", "s") == [1, 2, 3]
+
+
+def test_a_reason_names_the_reservation():
+    """t has n1 of two nodes; of s, which shares the other, one task waits: n1 would have room for it."""
+    asked = request(
+        nodes((100, 9), (400, 9)),
+        topology("s", [part("a", 3)]),
+        topology("t", [part("a", 1)], isolated_nodes=1),
+        assignment=FrozenMap({"t/a/0": Slot("n1", 0)}),
+    )
+    (reason,) = plan(asked).reasons
+    assert (reason.code, reason.subject, reason.resource, reason.need, reason.have) == (
+        "reserved",
+        "s",
+        "nodes",
+        2.0,
+        1.0,
+    )
+    said = "s finds no room for 1 of its tasks: n1 is kept for t; lower the isolated_nodes of t, or add a host"
+    assert reason.message == said
+
+
+def test_a_reason_names_the_hosts_of_its_own_that_are_too_few():
+    asked = request(nodes((100, 9), (100, 9)), topology("t", [part("a", 3)], isolated_nodes=1))
+    (reason,) = plan(asked).reasons
+    assert reason.message == (
+        "t has 1 nodes of its own (isolated_nodes), without room for 1 of its tasks; "
+        "raise isolated_nodes, or add a host"
+    )
