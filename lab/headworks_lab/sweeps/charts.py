@@ -25,7 +25,7 @@ UNITS = {
     "throughput": "tuples/s completed",
     "offered": "tuples/s that came in",
     "completed": "part of what came in that was completed",
-    "start": "s from the begin until what came in was first completed, empty if it never was",
+    "start": "s from the begin until what came in was first completed",
     "latency": "ms, source to completion",
     "latency_p50": "ms, source to completion, half of the tuples",
     "latency_p95": "ms, source to completion, 95 % of the tuples",
@@ -41,6 +41,8 @@ UNITS = {
 """Unit of each figure in `SHOWN` and `MEASURED`."""
 APART = "apart"
 """Figure that is 1 where nodes had networks and processor time of their own: a note, and no column."""
+START = "start"
+"""Figure that a run lacks if what came in was never completed."""
 WARM_UP = "warm_up"
 """Figure that is a note too: the seconds before the measured ones."""
 SHARED = "nodes shared this machine's network and cores: bytes compare, times do not"
@@ -92,13 +94,22 @@ def table(cells: Sequence[Cell]) -> Table:
     """Table of the medians of every figure, with the units below it."""
     names = _names(cells)
     rows = tuple((*place(cell), cell.runs, cell.failed, *(middle(cell, name) for name in names)) for cell in cells)
-    columns = (*PLACE, "runs", "failed", *names)
-    units = "; ".join(f"{name}: {UNITS[name]}" for name in names if name in UNITS)
+    columns = (*PLACE, "runs", "failed", *map(heading, names))
+    units = "; ".join(f"{heading(name)}: {UNITS[name]}" for name in names if name in UNITS)
     return Table(columns=columns, rows=rows, notes=(units, *([SHARED] if shared(cells) else [])))
 
 
 PLACE = ("workload", "nodes", "network", "scheduler")
 """Columns by which a row is told from others."""
+
+
+def heading(name: str) -> str:
+    """Head of the column of a figure, which differs from those of `PLACE`.
+
+    Args:
+        name: Name of the figure.
+    """
+    return f"{name} used" if name in PLACE else name.replace("_", " ")
 
 
 def alike(rows: Sequence[Sequence[object]]) -> tuple[int, ...]:
@@ -136,14 +147,15 @@ def middle(cell: Cell, name: str, digits: Callable[[float], str] | None = None) 
         digits: Text of an amount; by default with four digits or more.
 
     Returns:
-        "" if the row lacks the figure.
+        "" if the row lacks the figure; of a start that no run saw the end of, "never".
     """
     found, text = cell.intervals.get(name), digits or _digits
     if found is None:
-        return ""
-    if found.low is None or found.high is None or found.low == found.high:
-        return text(found.median)
-    return f"{text(found.median)} [{text(found.low)}, {text(found.high)}]"
+        return "never" if name == START and cell.runs else ""
+    median = text(found.median)
+    if found.low is None or found.high is None or text(found.low) == median == text(found.high):
+        return median
+    return f"{median} [{text(found.low)}, {text(found.high)}]"
 
 
 def _digits(value: float) -> str:

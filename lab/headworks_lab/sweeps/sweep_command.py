@@ -217,10 +217,10 @@ def _tables(cells: Sequence[Cell]) -> list[Any]:
 
 def _table(workload: str, cells: Sequence[Cell]) -> Any:
     # The reports cost 0.2 s, which a list of commands does not need.
-    from headworks_lab.sweeps.charts import PLACE, alike, brief, left_out, middle, place, shown
+    from headworks_lab.sweeps.charts import PLACE, alike, brief, heading, left_out, middle, place, shown
 
     names, (_, *settings, scheduler) = shown(cells), PLACE
-    columns = [scheduler, *settings, "runs", *(name.replace("_", " ") for name in names)]
+    columns = [scheduler, *settings, "runs", *map(heading, names)]
     rows = []
     for cell in cells:
         _, *where, by = place(cell)

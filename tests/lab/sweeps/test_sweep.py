@@ -129,6 +129,8 @@ def test_figures_of_a_real_engine_have_intervals_and_say_whether_times_compare()
     (cell,) = real_cell()
     assert middle(cell, "throughput") == "6 [3.516, 8.484]"
     assert middle(cell, "latency_p95") == "12"
+    assert (middle(cell, "start"), middle(cell, "latency")) == ("never", "")
+    assert [middle(each, "throughput", lambda value: f"{value:.0e}") for each in real_cell(throughput=1e6)] == ["1e+06"]
     page = sweep_page([cell], 20.0)
     assert "3 experiments on real clusters (storm) of 20 s" in page
     assert "2 Mbit/s" in page
