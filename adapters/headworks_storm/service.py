@@ -13,7 +13,7 @@ import attrs
 
 from headworks.control.knowledge import KnowledgeFile
 from headworks.control.priorities import Priorities
-from headworks.model import Metrics, Request
+from headworks.model import FILL, FILL_DEADLINES, Metrics, Request
 from headworks_local.private_files import read_or_make_secret
 from headworks_storm.client.connection import NimbusConnection
 from headworks_storm.client.gateway import NimbusGateway
@@ -68,6 +68,7 @@ class ServiceSettings:
             give them.
         nimbus: Reaches Nimbus, to pause topologies and to move tasks that have seats; None does neither.
         at_once: Tasks of a topology that move from seat to seat at a time.
+        fill: Share of each node's CPU to plan for where executors without a slot get one (`Limits.fill`).
     """
 
     endpoint: Path
@@ -81,6 +82,7 @@ class ServiceSettings:
     patience: float | None = None
     nimbus: Callable[[], NimbusGateway] | None = None
     at_once: int = AT_ONCE
+    fill: float | None = FILL
 
     @property
     def token_file(self) -> Path:
@@ -150,7 +152,7 @@ def serve(
         watch = CollectorWatch(collector) if collector is not None else None
         knowledge, priorities = KnowledgeFile(settings.knowledge), Priorities(host, settings.priorities)
         rounds = Rounds(
-            lambda request: host.schedule(scheduler, request, options),
+            lambda request: host.schedule(scheduler, _roomy(request, settings.fill), options),
             shadow=shadow,
             metrics=lambda: watch.latest if watch is not None else Metrics(),
             complete=lambda seen: priorities.latest(knowledge.complete(seen)),
@@ -166,6 +168,12 @@ def serve(
         intake, seats = _actions(settings, rounds, collector, stack)
         target = StormTarget(rounds=rounds, watch=watch, patience=settings.patience, intake=intake, seats=seats)
         yield Service(target=target, collector=collector, bridge=bridge, settings=settings, samples=samples)
+
+
+def _roomy(request: Request, fill: float | None) -> Request:
+    """The request with a wish for headroom; its deadline holds for all plans that this takes."""
+    limits = request.limits
+    return attrs.evolve(request, limits=attrs.evolve(limits, fill=fill, deadline=limits.deadline / FILL_DEADLINES))
 
 
 def _actions(

@@ -6,6 +6,7 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import attrs
 import click
 
 from headworks.cli.installed import plugins
@@ -42,7 +43,7 @@ def _of_the_loop(*names: str) -> tuple[Setting, ...]:
 @click.command(
     "simulate",
     cls=Configured,
-    settings=lambda: (*settings_of(Span), *SETTINGS, *_of_the_loop("knowledge")),
+    settings=lambda: (*settings_of(Span), *SETTINGS, *_of_the_loop("knowledge", "fill")),
     epilog=REQUEST_HELP + " Options are set as SCHEDULER.NAME=VALUE.",
 )
 @request_argument
@@ -127,7 +128,7 @@ def _run(
     settings: Mapping[str, Any],
 ) -> Summary:
     # numpy and cattrs cost 0.3 s, which the list of commands does not need.
-    from headworks_sim.experiments.experiment import run
+    from headworks_sim.experiments.experiment import PATIENCE, run
     from headworks_sim.keeper import ObservationWriter
 
     folder, seed, span = settings["samples"], settings["seed"], make(Span, settings)
@@ -143,6 +144,7 @@ def _run(
         options=options,
         window=span.window,
         interval=span.interval,
+        limits=attrs.evolve(PATIENCE, fill=settings["fill"]),
         knowledge=settings["knowledge"],
         host=host,
         keep=ObservationWriter(folder, f"{name}:{seed}").keep if folder else None,

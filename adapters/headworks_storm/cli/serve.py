@@ -120,6 +120,7 @@ def storm(
         patience=patience,
         nimbus=Installation.at(home).gateway if home is not None else None,
         at_once=at_once,
+        fill=control.limits.fill,
     )
     with host.isolated(wanted=control.isolation != "thread") as apart:
         bad = _serve(apart, control, where, make(Pace, settings), make_journal(journal), as_json=as_json)

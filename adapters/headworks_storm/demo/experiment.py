@@ -10,7 +10,7 @@ import attrs
 
 from headworks import PluginHost
 from headworks.errors import EngineError
-from headworks.model import FrozenMap, Observation, Plan, Receipt, Request, Slot, Status
+from headworks.model import FILL, FrozenMap, Observation, Plan, Receipt, Request, Slot, Status
 from headworks.model.scaling import at_load, declared_from_measured
 from headworks_storm.client.gateway import SMALL_JVM
 from headworks_storm.install.submit import submit_description
@@ -329,7 +329,8 @@ def experiment(
     supervisors: tuple[SupervisorSpec, ...],
     folder: Path,
     *,
-    fill: str,
+    scheduler: str,
+    fill: float | None = FILL,
     conf: Mapping[str, Any] | None = None,
     version: str = STORM,
     apart: tuple[NodeLimits, ...] | None = None,
@@ -337,7 +338,8 @@ def experiment(
     """Start a cluster of these supervisors, served by this process; all that was started ends with the block.
 
     Args:
-        fill: The scheduler that places executors whose worker died, once a plan was carried out.
+        scheduler: The scheduler that places executors whose worker died, once a plan was carried out.
+        fill: Share of each node's CPU that it plans for.
         conf: Further settings for `storm.yaml`.
         apart: Bounds of the node of each supervisor, None if nodes are not apart.
 
@@ -354,8 +356,9 @@ def experiment(
             endpoint=folder / "endpoint.json",
             collector=(storm.nimbus_host, 0),
             nimbus=lambda: attrs.evolve(storm.gateway),
+            fill=fill,
         )
-        service = stack.enter_context(serve(host, fill, {}, settings, shadow=True))
+        service = stack.enter_context(serve(host, scheduler, {}, settings, shadow=True))
         storm.conf = {**CONF, **service.nimbus_conf(), **service.worker_conf(), **(conf or {})}
         stack.enter_context(storm)
         yield ServedCluster(host=host, storm=storm, service=service)

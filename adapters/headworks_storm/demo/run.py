@@ -146,7 +146,7 @@ def run(
     begin = time.monotonic()
     sizes = ", ".join(f"{each.cpu:.0f}" for each in supervisors)
     say(f"starting ZooKeeper, Nimbus and {len(supervisors)} supervisors of {sizes} points")
-    with experiment(host, supervisors, folder, fill="dstorm", version=version, apart=apart) as cluster:
+    with experiment(host, supervisors, folder, scheduler="dstorm", version=version, apart=apart) as cluster:
         ready = time.monotonic() - begin
         say(f"the cluster is up; submitting a word count of {len(topology().tasks())} tasks to Storm's own scheduler")
         cluster.run(_described())

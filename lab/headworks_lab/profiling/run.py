@@ -109,7 +109,7 @@ def profile(
     supervisors = tuple(each.supervisor(number) for number, each in enumerate(machines))
     found: list[ProfilePoint] = []
     say(f"starting ZooKeeper, Nimbus and a supervisor for each of {len(machines)} machine types")
-    with experiment(host.with_plugin(NAME, placer), supervisors, folder, fill=NAME, version=version) as cluster:
+    with experiment(host.with_plugin(NAME, placer), supervisors, folder, scheduler=NAME, version=version) as cluster:
         for machine in machines:
             placer.machine_type = machine.name
             done = 0.0

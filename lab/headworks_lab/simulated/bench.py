@@ -5,8 +5,11 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING
 
+import attrs
+
 from headworks.errors import PluginError
-from headworks_sim.experiments.experiment import run
+from headworks.model import FILL
+from headworks_sim.experiments.experiment import PATIENCE, run
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -46,7 +49,8 @@ class SimBench:
             if done.outcome in ("failed", "held"):
                 lost.append(f"{done.outcome}: {done.message}")
 
-        summary = run(request, scheduler, seed=seed, duration=seconds, warm_up=warm_up, on_round=note)
+        limits = attrs.evolve(PATIENCE, fill=request.limits.fill or FILL)
+        summary = run(request, scheduler, seed, seconds, warm_up=warm_up, limits=limits, on_round=note)
         if lost:
             raise PluginError(f"{scheduler}: {len(lost)} of {sum(summary.rounds.values())} rounds {lost[0]}")
         return {name: float(value) for name in FIGURES if (value := getattr(summary, name)) is not None}

@@ -151,6 +151,8 @@ class StormBench:
             host.plugin(scheduler, "headworks_schedule")
             self._deputy.host = host
         self._deputy.scheduler, self._deputy.declared, self._deputy.seed = scheduler, asked, seed
+        rates = (each.bandwidth for each in asked.cluster.nodes)
+        self._deputy.bandwidths = dict(zip((each.host for each in cluster.storm.supervisors), rates, strict=True))
         try:
             return self._measured(cluster, asked, seconds, warm_up, own=scheduler == OWN)
         except BaseException:
@@ -167,7 +169,7 @@ class StormBench:
             self._running.callback(shutil.rmtree, folder, ignore_errors=True)
             host = PluginHost.load([OWN]).with_plugin(NAME, self._deputy)
             LOG.info("starting a cluster of %d supervisors", len(nodes))
-            cluster = experiment(host, supervisors(asked), folder, fill=NAME, apart=bounded)
+            cluster = experiment(host, supervisors(asked), folder, scheduler=NAME, fill=None, apart=bounded)
             self._cluster = self._running.enter_context(cluster)
             self._nodes = nodes
         return self._cluster

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from headworks.hooks import Description, hookimpl
-from headworks.model import Kind, Request, Stream
+from headworks.model import FILL, Cluster, Kind, Request, Stream
 from headworks.model.rates import stream_rates
 from headworks.plugins.host import PluginHost
 from headworks.problem import Problem
@@ -33,12 +33,14 @@ class Deputy:
         scheduler: Its name; "" before the first turn.
         declared: The workload.
         seed: Seed of its plans.
+        bandwidths: Bytes/s of each node, by its host, where that is known.
     """
 
     host: PluginHost = attrs.field(factory=PluginHost)
     scheduler: str = ""
     declared: Request = attrs.field(factory=Request)
     seed: int = 0
+    bandwidths: dict[str, float | None] = attrs.field(factory=dict)
 
     @hookimpl
     def headworks_describe(self) -> Description:
@@ -51,7 +53,12 @@ class Deputy:
         if not self.scheduler:
             problem = Problem.of(request)
             return problem.plan([-1] * problem.n)
-        return self.host.schedule(self.scheduler, attrs.evolve(known(request, self.declared), seed=self.seed))
+        nodes = tuple(
+            attrs.evolve(each, bandwidth=self.bandwidths.get(each.hostname)) for each in request.cluster.nodes
+        )
+        limits = attrs.evolve(request.limits, fill=self.declared.limits.fill or FILL)
+        asked = attrs.evolve(known(request, self.declared), cluster=Cluster(nodes=nodes), limits=limits, seed=self.seed)
+        return self.host.schedule(self.scheduler, asked)
 
 
 def known(request: Request, declared: Request) -> Request:

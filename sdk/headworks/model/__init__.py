@@ -27,6 +27,7 @@ from headworks.model.plan import (
 )
 from headworks.model.request import (
     FILL,
+    FILL_DEADLINES,
     Flow,
     Limits,
     Metrics,
@@ -45,6 +46,7 @@ from headworks.model.values import FrozenMap, Resources
 __all__ = [
     "ENDED_EARLY",
     "FILL",
+    "FILL_DEADLINES",
     "NOT_SEARCHED",
     "NO_PROFILES",
     "STARVED",

@@ -114,6 +114,8 @@ class Profile:
 
 FILL = 0.8
 """`Limits.fill` of everything that runs: a node that is full never catches up with a backlog."""
+FILL_DEADLINES = 2.3
+"""Times `Limits.deadline` that all plans together may take where `Limits.fill` cannot be kept."""
 
 
 @attrs.frozen(kw_only=True)

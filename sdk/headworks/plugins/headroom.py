@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from headworks.documents import canonical, fingerprint
-from headworks.model import Cluster, Plan, Reason, Resources, Status
+from headworks.model import FILL_DEADLINES, Cluster, Plan, Reason, Resources, Status
 from headworks.model.plan import FULLER
 from headworks.model.scaling import rescaled
 from headworks.problem import Problem
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 HALVINGS = 3
 """Halvings between the share that is asked for and all of the CPU: the share that is found is at most an eighth of what
 lies between too large. One more costs another plan."""
-FURTHER = 0.1
+FURTHER = (FILL_DEADLINES - 2) / HALVINGS
 """Part of the deadline for each plan by halving."""
 
 
@@ -41,7 +41,7 @@ def with_headroom(request: Request, ask: Callable[[Request], Plan]) -> Plan:
         return ask(request)
     share = _first(request, fill)
     plan = _within(request, share, 1.0, ask)
-    if _is_enough(plan):
+    if _is_enough(plan) or any(each.code == "deadline" for each in plan.reasons):
         return plan
     whole = _within(request, 1.0, 1.0, ask)
     if plan.status is not Status.HELD and plan.scores.unplaced <= whole.scores.unplaced:

@@ -50,7 +50,9 @@ def cluster(java: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Se
     )
     conf = {"executor.metrics.frequency.secs": 1, "topology.stats.sample.rate": 1.0}
     host = PluginHost.load()
-    with experiment(host, nodes, tmp_path_factory.mktemp("inputs"), fill="even", conf=conf, version=RELEASE) as served:
+    with experiment(
+        host, nodes, tmp_path_factory.mktemp("inputs"), scheduler="even", conf=conf, version=RELEASE
+    ) as served:
         yield served
 
 

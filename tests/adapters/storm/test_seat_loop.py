@@ -61,7 +61,7 @@ def cluster(java: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Se
     """A topology whose bolts have seats, placed by Headworks."""
     folder = tmp_path_factory.mktemp("looped")
     conf = {"nimbus.monitor.freq.secs": 2, "nimbus.topology.validator": "headworks.storm.seats.Validator"}
-    with experiment(PluginHost.load(), NODES, folder, fill="even", conf=conf, version=RELEASE) as served:
+    with experiment(PluginHost.load(), NODES, folder, scheduler="even", conf=conf, version=RELEASE) as served:
         served.run(describe(TOPOLOGY, conf={"topology.acker.executors": 0}), shadow=False, seats=MOVABLE)
         yield served
 

@@ -67,7 +67,7 @@ def settings(cluster: ServedCluster) -> int:
 @pytest.mark.timeout(1800)
 def test_an_assignment_is_stored_once_and_again_by_no_other_nimbus(java, tmp_path):
     conf = {"nimbus.monitor.freq.secs": 1}
-    with experiment(PluginHost.load(), NODES, tmp_path, fill="even", conf=conf, version=RELEASE) as cluster:
+    with experiment(PluginHost.load(), NODES, tmp_path, scheduler="even", conf=conf, version=RELEASE) as cluster:
         cluster.run(describe(TOPOLOGY), shadow=False)
         rounds_pass(cluster)
         workers = pids(cluster)

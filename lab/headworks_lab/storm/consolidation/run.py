@@ -144,7 +144,7 @@ def micro_benchmark(host: PluginHost, folder: Path, say: Callable[[str], None]) 
         for last, each in enumerate(types, start=51)
     )
     prices = {each.machine_type: each.price or 0.0 for each in types}
-    with experiment(host, supervisors, folder, fill="dstorm") as cluster:
+    with experiment(host, supervisors, folder, scheduler="dstorm") as cluster:
         say(f"{len(supervisors)} supervisors are up")
         return tuple(found for shape in (*SHAPES, *APPLICATIONS) for found in _shape(cluster, shape, prices, say))
 

@@ -267,7 +267,7 @@ def run(host: PluginHost, folder: Path, say: Callable[[str], None], at_once: Seq
     Raises:
         EngineError: The cluster or the topology fail, or a plan cannot be carried out.
     """
-    with experiment(host, NODES, folder, fill="even") as cluster:
+    with experiment(host, NODES, folder, scheduler="even") as cluster:
         ways = Redeployments(cluster, say)
         return (ways.storm(), ways.planned("touched", 1), *(ways.planned("seats", tasks) for tasks in at_once))
 
@@ -289,7 +289,7 @@ def polled(host: PluginHost, folder: Path, say: Callable[[str], None], seconds: 
     Raises:
         EngineError: The cluster or the topology fail, or a plan cannot be carried out.
     """
-    with experiment(host, NODES, folder, fill="even", conf={POLL: seconds}) as cluster:
+    with experiment(host, NODES, folder, scheduler="even", conf={POLL: seconds}) as cluster:
         ways = Redeployments(cluster, say)
         return (ways.planned("touched", 1), ways.planned("seats", MOST))
 
@@ -306,5 +306,5 @@ def adjust(host: PluginHost, folder: Path, say: Callable[[str], None], rounds: i
     Raises:
         EngineError: The cluster or the topology fail.
     """
-    with experiment(host, NODES, folder, fill="even") as cluster:
+    with experiment(host, NODES, folder, scheduler="even") as cluster:
         return Redeployments(cluster, say).online(rounds)

@@ -123,7 +123,7 @@ def saturated(
         EngineError: Nodes cannot be apart here, or the cluster or the topology fail.
     """
     require_times()
-    with experiment(host, case.supervisors, folder, fill="even", apart=case.bounds) as cluster:
+    with experiment(host, case.supervisors, folder, scheduler="even", apart=case.bounds) as cluster:
         settle(cluster, case.bounds, lambda: _submit(cluster, case))
         before = tuple(_window(cluster, case, say, "Storm's deployment") for _ in range(WINDOWS))
         migrations = _adjust(cluster, say, seconds)
