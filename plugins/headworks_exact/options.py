@@ -13,9 +13,10 @@ class Options:
     """Options of `optimal`.
 
     Attributes:
-        objective: `traffic` places the tasks as they are, for the least traffic between nodes and then the fewest
-            nodes; `throughput` chooses numbers of tasks too, by profiles; `auto` takes throughput where there are
-            profiles.
+        objective: `load` places the tasks as they are, so that the networks of nodes that state a bandwidth bear the
+            load, and then for the least traffic between nodes and the fewest nodes; `traffic` does so for the latter
+            alone; `throughput` chooses numbers of tasks too, by profiles; `auto` takes throughput where there are
+            profiles, else load.
         effort: Work that the search may do for each second of the deadline, in CP-SAT's deterministic seconds (one
             may take several on a core): the same effort gives the same plan on any machine. Six tenths of the deadline
             end it by the clock all the same; a plan that the clock cut short may differ from run to run, and says so by
@@ -30,7 +31,7 @@ class Options:
         measured: Take demands and traffic from measurements where there are any; False uses declarations.
     """
 
-    objective: Literal["auto", "traffic", "throughput"] = "auto"
+    objective: Literal["auto", "load", "traffic", "throughput"] = "auto"
     effort: float = attrs.field(default=0.4, validator=[check.gt(0), check.lt(1e6)])
     instances: int = attrs.field(default=4, validator=[check.ge(1), check.le(100)])
     tolerance: float = attrs.field(default=5e-4, validator=[check.ge(1e-6), check.lt(1)])

@@ -67,7 +67,7 @@ def _offer(others: Mapping[str, Plan], *, by_profiles: bool) -> None:
     if whole and by_profiles:
         offer(max(whole, key=lambda plan: plan.scores.throughput or 0.0))
     elif whole:
-        offer(min(whole, key=_order))
+        offer(min(whole, key=lambda plan: _order(plan, links=False)))
 
 
 def _cut_short() -> Reason:
@@ -84,6 +84,9 @@ def _without_solver(request: Request) -> Plan:
 
 def least_traffic(problem: Problem, options: Options, budget: Budget, others: Mapping[str, Plan]) -> Plan:
     """The plan with the least traffic between nodes; what runs stays if it is as good.
+
+    Where nodes state what their networks bear, a plan that bears more load comes before one with less traffic, unless
+    the objective is traffic alone. The search knows no networks: its bound holds where the plan bears all of the load.
 
     Args:
         problem: The request as arrays.
@@ -102,16 +105,25 @@ def least_traffic(problem: Problem, options: Options, budget: Budget, others: Ma
         partial = [greedy, *(problem.node_of(plan.assignment) for plan in others.values())]
         node_of = min(partial, key=lambda each: _worth(problem, each))
         return _no_placement(problem, node_of, "it is proven that no placement holds every task")
-    candidates = [each for each in (problem.current, found.node_of, greedy) if each is not None]
-    node_of = min(map(problem.repair, candidates), key=lambda each: _worth(problem, each))
+    links = options.objective != "traffic" and bool(np.isfinite(problem.link_limit).any())
+    candidates = [each for each in (problem.current, found.node_of, greedy, *(known * links)) if each is not None]
+    node_of = min(map(problem.repair, candidates), key=lambda each: _worth(problem, each, links=links))
     own = _bounded(problem, node_of, found, sound=sound) if found.searched else _not_searched(problem, node_of)
-    best = min([own, *others.values()], key=_order)
+    best = min([own, *others.values()], key=lambda plan: _order(plan, links=links))
+    said = _without_bound(own) if links and best.scores.fullest_link > 1 else own
     if best is own:
-        return own
+        return said
     name = next(name for name, plan in others.items() if plan is best)
-    said = f"the plan of {name}, nothing better was found: {best.explanation}"
-    kept = tuple(each for each in own.reasons if each.code == NOT_SEARCHED)
-    return attrs.evolve(best, bound=own.bound, explanation=said, reasons=(*kept, *best.reasons))
+    kept = tuple(each for each in said.reasons if each.code == NOT_SEARCHED)
+    explanation = f"the plan of {name}, nothing better was found: {best.explanation}"
+    return attrs.evolve(best, bound=said.bound, explanation=explanation, reasons=(*kept, *best.reasons))
+
+
+def _without_bound(plan: Plan) -> Plan:
+    """A plan by the search for little traffic, where networks bound the load: of that it proves nothing."""
+    message = "no plan is known whose load the networks of all nodes bear, and none is searched for"
+    reason = Reason(code=NOT_SEARCHED, subject="bandwidth", message=message, resource="bandwidth")
+    return attrs.evolve(plan, bound=None, reasons=(*plan.reasons, reason))
 
 
 def _holds(problem: Problem, node_of: NDArray[np.int64]) -> bool:
@@ -119,18 +131,25 @@ def _holds(problem: Problem, node_of: NDArray[np.int64]) -> bool:
     return _worth(problem, node_of)[:2] == (0, 0)
 
 
-def _order(plan: Plan) -> tuple[bool, int, float, int]:
-    """Sort key of plans, the best is least."""
-    return plan.status is not Status.OK, plan.scores.unplaced, plan.scores.inter_node, plan.scores.nodes_used
+def _order(plan: Plan, *, links: bool) -> tuple[bool, int, float, float, int]:
+    """Sort key of plans, the best is least.
+
+    Args:
+        links: Whether what networks bear counts before traffic.
+    """
+    scores = plan.scores
+    over = max(scores.fullest_link, 1.0) if links else 1.0
+    return plan.status is not Status.OK, scores.unplaced, over, scores.inter_node, scores.nodes_used
 
 
-def _worth(problem: Problem, node_of: NDArray[np.int64]) -> tuple[int, int, int, int]:
-    """Sort key of placements: overloaded nodes, tasks without a node, traffic between nodes, nodes."""
+def _worth(problem: Problem, node_of: NDArray[np.int64], *, links: bool = False) -> tuple[int, int, float, int, int]:
+    """Sort key of placements: overloaded nodes, tasks without one, what networks bear, traffic between nodes, nodes."""
     used = np.zeros_like(problem.capacity)
     placed = node_of >= 0
     np.add.at(used, node_of[placed], problem.demand[placed])
     over = int((used > problem.capacity).any(axis=1).sum())
-    return over, int((~placed).sum()), problem.traffic.inter_node(node_of), len(np.unique(node_of[placed]))
+    full = float((problem.traffic.links(node_of, problem.m) / problem.link_limit).max(initial=1.0)) if links else 1.0
+    return over, int((~placed).sum()), full, problem.traffic.inter_node(node_of), len(np.unique(node_of[placed]))
 
 
 def _is_sound(problem: Problem) -> bool:

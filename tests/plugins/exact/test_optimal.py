@@ -14,7 +14,7 @@ from ortools.linear_solver import pywraplp
 from headworks.model import ENDED_EARLY, NOT_SEARCHED, Flow, Metrics, Resources, Status
 from headworks.plugins.host import PluginHost
 from headworks.problem import Problem
-from headworks.problem.arrays import packing
+from headworks.problem.arrays import workers
 from headworks.problem.arrays.profiles import FULL, Profiled
 from headworks.problem.plan.check import check_plan
 from headworks.testing.instances.build import SMALL, SeededDice, build_request
@@ -180,7 +180,7 @@ def test_a7_linear_with_fixed_costs_on_three_machines():
 
 def test_memory_slots_and_profiles_that_are_not_there():
     asked = profiled([[0.1, 0.2]])
-    far = tuple(attrs.evolve(each, machine_type="elsewhere") for each in asked.profiles)
+    far = tuple(attrs.evolve(each, machine_type=f"not {each.machine_type}") for each in asked.profiles)
     plan = run(attrs.evolve(asked, profiles=far))
     assert (plan.status, plan.reasons[0].code) == (Status.INFEASIBLE, "profile")
     heavy = run(profiled([[0.1], [0.1]], met=60.0))
@@ -256,7 +256,7 @@ def test_what_no_placement_holds_is_refused_for_what_is_lacking():
 
 
 def test_nothing_is_called_proven_where_workers_were_not_packed_to_the_end(monkeypatch):
-    monkeypatch.setattr(packing, "EFFORT", -1000)
+    monkeypatch.setattr(workers, "EFFORT", -1000)
     plan = run(six_heaps())
     assert plan.status is Status.INFEASIBLE
     assert not any("proven" in reason.message for reason in plan.reasons)
