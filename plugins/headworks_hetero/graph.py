@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from headworks.toolbox.instance_counts import InstanceCounts
 
 
+LIMIT = FULL * (1 + OVER)
+"""Percent above which a machine is over-utilised; a larger one takes rates for sustained that are not."""
+
+
 class Graph:
     """Counts of tasks, kept with what follows from them: a step costs O(components * machines)."""
 
@@ -72,6 +76,29 @@ class Graph:
         found: NDArray[np.float64] = share @ self._work + self.fixed_load
         return found
 
+    def thread_load(self, rate: float) -> NDArray[np.float64]:
+        """Largest share of what its threads can use that a task of each component needs, float64 (K,).
+
+        Args:
+            rate: Topology input rate, tuples/s.
+        """
+        model = self.instances.profiled
+        if not model.threads_bind:
+            return np.zeros(len(self.total))
+        share = rate * self.gain(self.total) / np.maximum(self.total, 1)
+        each = (model.e * share[:, None] + model.met) / model.limit
+        found: NDArray[np.float64] = np.where(self.counts > 0, each, 0.0).max(axis=1, initial=0.0)
+        return found
+
+    def is_stable(self, load: NDArray[np.float64], rate: float) -> bool:
+        """Check that no machine is over-utilised, and no task beyond its threads.
+
+        Args:
+            load: Percent of each machine in use, shape (m,).
+            rate: Topology input rate, tuples/s.
+        """
+        return bool(load.max(initial=0.0) <= LIMIT and self.thread_load(rate).max(initial=0.0) <= LIMIT / FULL)
+
     def tcu(self, part: int, total: NDArray[np.int64], rate: float) -> NDArray[np.float64]:
         """Percent of each machine that one task of a component would need there (Eq. 5).
 
@@ -120,7 +147,3 @@ class Graph:
         self.total[part] += 1
         self._work[part, node] += model.e[part, node]
         self.fixed_load[node] += model.met[part, node]
-
-
-LIMIT = FULL * (1 + OVER)
-"""Percent above which a machine is over-utilised; a larger one takes rates for sustained that are not."""

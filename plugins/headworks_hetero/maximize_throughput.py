@@ -47,7 +47,7 @@ def maximize_throughput(graph: Graph, options: Options) -> Found:
     accepted: list[float] = []
     load = graph.load(rate)  # line 1
     while rate < STEADY:
-        if load.max(initial=0.0) <= LIMIT:
+        if graph.is_stable(load, rate):
             final, final_rate = graph.copy(), rate  # line 2
             accepted.append(rate)
             rate += rate / scale  # line 3
@@ -95,12 +95,17 @@ def _take_new_task(graph: Graph, load: Load, rate: float, options: Options) -> L
 def hottest(graph: Graph, load: Load, rate: float, options: Options) -> int:
     """The component of the task with the highest TCU on the first over-utilised machine; ties by component.
 
+    Where no machine is over-utilised, the component whose threads are fullest: the paper's machines are as large as a
+    thread.
+
     Args:
         graph: Tasks on machines.
         load: Percent of each machine in use, float64 (m,).
         rate: Topology input rate, tuples/s.
         options: Which of several over-utilised machines comes first.
     """
+    if load.max(initial=0.0) <= LIMIT:
+        return int(graph.thread_load(rate).argmax())
     node = int(load.argmax() if options.overloaded == "fullest" else (load > LIMIT).argmax())
     here = np.flatnonzero(graph.counts[:, node])
     model = graph.instances.profiled

@@ -12,13 +12,13 @@ from headworks.model import Reason
 from headworks.problem.arrays.profiles import FULL
 from headworks.toolbox.instance_counts import InstanceCounts
 from headworks_hetero.first_assignment import first_assignment
+from headworks_hetero.graph import LIMIT, Graph
 from headworks_hetero.maximize_throughput import maximize_throughput
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from headworks.model import Plan, Request
-    from headworks_hetero.graph import Graph
     from headworks_hetero.options import Options
 
 NO_PROFILES = "no component has a profile: each task is where it takes the least share of the CPU"
@@ -85,6 +85,8 @@ def at_most(instances: InstanceCounts, counts: NDArray[np.int64], said: str) -> 
         return instances.plan(counts, factor, f"{said}; its highest rate is taken")
     need = FULL - free + np.where(counts > 0, counts * model.met, 0.0).sum(axis=0)
     node = int(need.argmax())
+    if need[node] <= LIMIT and not model.most_by_threads(counts) > 0:
+        return instances.plan(counts, 0.0, f"{said}; the threads of a task are full before the first tuple")
     name = sorted(each.id for each in instances.request.cluster.nodes)[node]
     message = f"node {name} would be {need[node]:g} % busy before the first tuple: {said}"
     return instances.refuse(

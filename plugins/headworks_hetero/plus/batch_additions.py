@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from headworks.problem.arrays.profiles import OVER
 from headworks_hetero.graph import LIMIT, Graph
 from headworks_hetero.maximize_throughput import STEADY, hottest
 from headworks_hetero.options import Options
@@ -27,7 +28,7 @@ def maximize_throughput_in_batches(graph: Graph, options: PlusOptions) -> Graph 
     rate, scale, final, final_rate, reading = options.initial_rate, 1.0, None, 0.0, Options()
     for _ in range(100 * DOUBLINGS):
         load = graph.load(rate)
-        if load.max(initial=0.0) <= LIMIT:
+        if graph.is_stable(load, rate):
             final, final_rate = graph.copy(), rate
             rate += rate / scale
             if rate > STEADY:
@@ -54,7 +55,8 @@ def _add(graph: Graph, part: int, rate: float, most: int) -> bool:
         total[part] += count
         tcu, left = graph.tcu(part, total, rate), LIMIT - graph.load_with(total, rate)
         fits = np.floor(np.divide(left, tcu, out=np.full_like(left, most), where=tcu > 0))
-        fits = np.where(takes, np.clip(np.minimum(fits, wide), 0, count), 0).astype(np.int64)
+        bears = takes & (tcu <= graph.instances.profiled.limit[part] * (1 + OVER))
+        fits = np.where(bears, np.clip(np.minimum(fits, wide), 0, count), 0).astype(np.int64)
         if fits.sum() < count:
             continue
         order = np.argsort(tcu, kind="stable")

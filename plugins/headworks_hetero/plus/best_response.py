@@ -13,6 +13,8 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from headworks.problem.arrays.profiles import OVER
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -25,6 +27,8 @@ GAIN = 1e-4
 """Relative growth of the rate that is looked for; a smaller one takes more looks for what nobody measures."""
 ROUNDING = 1e-9
 """Percent of a machine that is rounding, so that the same placement fits at rates in another unit."""
+TOO_MUCH = 1e9
+"""Percent in place of the size of a task that is beyond its threads: more than any machine has."""
 NEVER = -(10**9)
 """Tasks in place of a number where none can be; sums of it over all machines stay in 64 bits."""
 
@@ -108,6 +112,8 @@ def best_of_one(instances: InstanceCounts, counts: Counts, part: int, numbers: C
         numbers: Numbers of its tasks that may be, ascending.
         rate: Factor of the stated rates.
     """
+    if not _bear(instances, counts, (part,), rate):
+        return None
     rest, floor = Rest.of(instances, counts, (part,)), instances.floor[part]
     left = rest.left - rate * rest.slope + ROUNDING
     size = _sizes(instances, part, numbers, rate)
@@ -127,10 +133,17 @@ def best_of_one(instances: InstanceCounts, counts: Counts, part: int, numbers: C
 
 
 def _sizes(instances: InstanceCounts, part: int, numbers: Counts, rate: float) -> Percent:
-    """Percent that one of N tasks needs on each machine, float64 (numbers, m) (Eq. 5)."""
+    """Percent that one of N tasks needs on each machine, float64 (numbers, m) (Eq. 5); too much beyond its threads."""
     model = instances.profiled
     size: Percent = model.e[part] * (model.gain[part] * rate / numbers)[:, None] + model.met[part]
-    return size
+    return np.where(size <= model.limit[part] * (1 + OVER), size, TOO_MUCH) if model.threads_bind else size
+
+
+def _bear(instances: InstanceCounts, counts: Counts, parts: Sequence[int], rate: float) -> bool:
+    """Check that no task of the other components is beyond its threads at a rate."""
+    others = counts.copy()
+    others[list(parts)] = 0
+    return instances.profiled.most_by_threads(others) >= rate
 
 
 def _times(left: Percent, size: Percent) -> Counts:
@@ -168,7 +181,7 @@ def best_of_two(
     """
     rest, (a, b) = Rest.of(instances, counts, pair), pair
     left = rest.left - rate * rest.slope + ROUNDING
-    if (left < 0).any():
+    if (left < 0).any() or not _bear(instances, counts, pair, rate):
         return None
     floor_a, floor_b = instances.floor[a], instances.floor[b]
     size_a, size_b = (_sizes(instances, part, each, rate) for part, each in zip(pair, numbers, strict=True))

@@ -34,7 +34,8 @@ def exchange(instances: InstanceCounts, counts: Counts, most: int, *, given: boo
     model, free, budget = instances.profiled, np.maximum(instances.free, 0.0), TRIALS
     best = model.max_factor(counts, free)
     while budget > 0 and math.isfinite(best):
-        node, better = int((free - model.load(counts, best)).argmin()), None
+        spare = np.where(counts > 0, model.limit - model.task_load(counts, best), np.inf).min(axis=0)
+        node, better = int(np.minimum(free - model.load(counts, best), spare).argmin()), None
         for tried in _swaps(instances, counts, node) if given else _exchanges(instances, counts, node, most):
             budget -= 1
             rate = model.max_factor(tried, free)

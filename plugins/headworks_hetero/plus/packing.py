@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from headworks.problem.arrays.profiles import FULL
+from headworks.problem.arrays.profiles import FULL, OVER
+from headworks_hetero.plus.best_response import TOO_MUCH
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -32,11 +33,13 @@ def pack(instances: InstanceCounts, factor: float, sizes: NDArray[np.float64], m
     model = instances.profiled
     # percent that all of a component needs on each machine at that rate, MET apart (Eq. 5)
     work = factor * model.e * model.gain[:, None]
-    wanted = np.ceil(np.where(model.covers, work, np.inf).min(axis=1) / sizes)
-    wanted = np.clip(wanted, instances.least, instances.most)
+    least = np.clip(model.limit - model.met, 1e-9, sizes[:, None])
+    wanted = np.where(model.covers, np.ceil(work / least), np.inf)
+    wanted = np.clip(wanted.min(axis=1), instances.least, instances.most)
     if not wanted.sum() <= most:
         return None
     size = work / wanted[:, None] + model.met
+    size = np.where(size <= model.limit * (1 + OVER), size, TOO_MUCH)
     counts, room, slots = instances.floor.copy(), instances.room.copy(), instances.slots.copy()
     present = instances.present.copy()
     left = np.maximum(instances.free, 0.0) * (1 + 1e-12) - (counts * size).sum(axis=0)

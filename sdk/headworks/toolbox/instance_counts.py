@@ -74,7 +74,7 @@ class InstanceCounts:
         on_node = [room.topologies_on(node) for node in range(problem.m)]
         return cls(
             request=request,
-            profiled=_rows(profiled, parts, _allowed(problem, fixed)),
+            profiled=_rows(profiled, parts, _allowed(problem, fixed), floor),
             parts=parts,
             free=FULL - unprofiled_load(problem, profiled, room.node_of),
             need=np.hstack([_largest(problem, parts)[:, 1:], heap_need]),
@@ -286,13 +286,18 @@ def _allowed(problem: Problem, fixed: NDArray[np.int64]) -> NDArray[np.bool_]:
     return np.asarray(problem.constraints.allowed | (counts_of(problem, fixed) > 0), dtype=np.bool_)
 
 
-def _rows(profiled: Profiled, parts: NDArray[np.int64], allowed: NDArray[np.bool_]) -> Profiled:
+def _rows(
+    profiled: Profiled, parts: NDArray[np.int64], allowed: NDArray[np.bool_], floor: NDArray[np.int64]
+) -> Profiled:
+    """The profiles of some components, on the nodes that a task may have, and can take tuples on if it can on any."""
+    covers: NDArray[np.bool_] = (profiled.covers & allowed)[parts]
+    works: NDArray[np.bool_] = covers & (profiled.met[parts] < profiled.limit[parts])
     return attrs.evolve(
         profiled,
         e=profiled.e[parts],
         met=profiled.met[parts],
         limit=profiled.limit[parts],
-        covers=(profiled.covers & allowed)[parts],
+        covers=np.where(works.any(axis=1)[:, None], works | (covers & (floor > 0)), covers),
         covered=profiled.covered[parts],
         gain=profiled.gain[parts],
     )

@@ -114,7 +114,7 @@ class Profiled:
             counts: Tasks by component and node, shape (K, m).
             free: Percent of each node, shape (m,).
         """
-        slope, most = self._slope(counts), self._most_by_threads(counts)
+        slope, most = self._slope(counts), self.most_by_threads(counts)
         left = free - (counts * self.met).sum(axis=0)
         if (left < -OVER * FULL).any():
             return 0.0
@@ -137,8 +137,12 @@ class Profiled:
         """True if some task may fill its threads before its node is full."""
         return bool(np.isfinite(self.limit).any())
 
-    def _most_by_threads(self, counts: NDArray[np.int64]) -> float:
-        """The largest factor at which no task needs more than its threads can use."""
+    def most_by_threads(self, counts: NDArray[np.int64]) -> float:
+        """The largest factor at which no task needs more than its threads can use.
+
+        Args:
+            counts: Tasks by component and node, shape (K, m).
+        """
         if not self.threads_bind:
             return math.inf
         slope = self.e * (self.gain / np.maximum(counts.sum(axis=1), 1))[:, None]
