@@ -1,10 +1,22 @@
-"""Random requests with profiles on nodes of several cores, and what each task of a plan needs, told from the profiles."""
+"""Random requests with profiles on nodes of several cores, and what each task of a plan needs by the profiles."""
 
 from __future__ import annotations
 
 import random
 
-from headworks.model import Cluster, Component, FrozenMap, Kind, Node, Profile, Request, Resources, Slot, Stream, Topology
+from headworks.model import (
+    Cluster,
+    Component,
+    FrozenMap,
+    Kind,
+    Node,
+    Profile,
+    Request,
+    Resources,
+    Slot,
+    Stream,
+    Topology,
+)
 from headworks.model.rates import component_rates
 
 POINTS = (50.0, 100.0, 150.0, 200.0, 400.0, 400.0, 800.0, 1600.0)

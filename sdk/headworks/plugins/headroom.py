@@ -66,7 +66,9 @@ def _within(request: Request, share: float, part: float, ask: Callable[[Request]
     """
     nodes = tuple(_smaller(node, share) for node in request.cluster.nodes)
     limits = attrs.evolve(request.limits, fill=None, deadline=request.limits.deadline * part)
-    plan = ask(attrs.evolve(request, cluster=Cluster(nodes=nodes), limits=limits))
+    # A tuple takes more percent of a smaller node.
+    profiles = tuple(attrs.evolve(each, e=each.e / share, met=each.met / share) for each in request.profiles)
+    plan = ask(attrs.evolve(request, cluster=Cluster(nodes=nodes), profiles=profiles, limits=limits))
     scores = score(Problem.of(rescaled(request, plan)), plan.assignment, plan.input_rate)
     provenance = attrs.evolve(plan.provenance, request=fingerprint(canonical(request)))
     # A bound on plans within the share that is asked for is none on fuller ones.

@@ -290,14 +290,14 @@ def _rows(
     profiled: Profiled, parts: NDArray[np.int64], allowed: NDArray[np.bool_], floor: NDArray[np.int64]
 ) -> Profiled:
     """The profiles of some components, on the nodes that a task may have, and can take tuples on if it can on any."""
-    covers: NDArray[np.bool_] = (profiled.covers & allowed)[parts]
-    works: NDArray[np.bool_] = covers & (profiled.met[parts] < profiled.limit[parts])
+    covers = (profiled.covers & allowed)[parts]
+    works = covers & (profiled.met < profiled.limit)[parts]
     return attrs.evolve(
         profiled,
         e=profiled.e[parts],
         met=profiled.met[parts],
         limit=profiled.limit[parts],
-        covers=np.where(works.any(axis=1)[:, None], works | (covers & (floor > 0)), covers),
+        covers=np.where(works.any(axis=1, keepdims=True), works | (covers & (floor > 0)), covers),
         covered=profiled.covered[parts],
         gain=profiled.gain[parts],
     )

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import headworks
 from headworks.documents import canonical, fingerprint
 from headworks.errors import DocumentError
-from headworks.model import FILL, Limits, Request, Resources, Status, Stream
+from headworks.model import FILL, Kind, Limits, Profile, Request, Resources, Status, Stream
 from headworks.model.plan import FULLER
 from headworks.plugins.host import PluginHost
 from headworks.problem import Problem
@@ -41,6 +41,16 @@ def test_a_node_is_filled_to_the_share_and_no_further_where_that_holds_every_tas
     assert plan.status is Status.OK
     assert not fuller(plan)
     assert plan.scores.fullest_node <= 0.8
+
+
+@pytest.mark.parametrize("name", ["hetero", "hetero-plus", "optimal"])
+def test_a_rate_by_profiles_fills_a_node_to_the_share_and_no_further(name):
+    profiles = (Profile(topology="t", component="c", machine_type="", e=0.1, met=5.0),)
+    parts = (component("c", kind=Kind.SPOUT, rate=1.0),)
+    asked = attrs.evolve(request([node("a"), node("b")], [topology("t", *parts)]), profiles=profiles)
+    plan = headworks.plan(attrs.evolve(asked, limits=Limits(fill=0.8)), name)
+    assert plan.scores.fullest_node == pytest.approx(0.8, rel=1e-3)
+    assert plan.input_rate == pytest.approx(1500.0, rel=1e-3)
 
 
 def test_where_the_share_holds_too_little_the_fullest_node_is_as_low_as_it_can_be():

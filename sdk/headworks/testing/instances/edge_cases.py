@@ -93,6 +93,8 @@ def _profiles() -> tuple[Request, ...]:
     stuck = Topology(id="t", components=tuple(attrs.evolve(part, movable=False) for part in (bolts, PAIR[1])))
     free = tuple(attrs.evolve(each, e=0.0) if each.machine_type == "new" else each for each in known)
     heavy = tuple(attrs.evolve(each, met=120.0) for each in known if each.component == "bolt")
+    cores = tuple(attrs.evolve(each, capacity=Resources(cpu=400.0, memory=1024.0)) for each in nodes)
+    pool = attrs.evolve(bolts, demand=Resources(cpu=250.0))
     return (
         *(attrs.evolve(plain, profiles=known, limits=Limits(max_moves=most)) for most in (0, 1)),
         # Tasks of one component whose measured memory differs.
@@ -106,6 +108,9 @@ def _profiles() -> tuple[Request, ...]:
         attrs.evolve(
             plain, profiles=heavy, topologies=(Topology(id="t", components=(bolts,)),), assignment=FrozenMap()
         ),
+        # Threads that are full before their machines are, and more CPU declared than they can use.
+        attrs.evolve(plain, profiles=known, cluster=Cluster(nodes=cores)),
+        attrs.evolve(plain, cluster=Cluster(nodes=cores), topologies=(Topology(id="t", components=(pool, PAIR[1])),)),
     )
 
 
