@@ -16,7 +16,7 @@ from headworks.problem import Problem
 from headworks.toolbox.move_limit import plan_within_limit
 from headworks.toolbox.repair import repair
 from headworks_dstorm.availability import by_availability
-from headworks_dstorm.demand import planned
+from headworks_dstorm.demand import has_room, planned
 from headworks_dstorm.fast import place
 
 if TYPE_CHECKING:
@@ -81,12 +81,7 @@ def settled(problem: Problem, schedule: Callable[[Problem], Plan]) -> Plan:
 
 def runs(problem: Problem) -> bool:
     """Check that every task runs, on nodes that hold what runs there; what fixed tasks alone exceed is not counted."""
-    if (problem.current < 0).any():
-        return False
-    used = np.zeros_like(problem.capacity)
-    np.add.at(used, problem.current, problem.demand)
-    shared = np.unique(problem.current[problem.fixed < 0])
-    return bool((used[shared] <= problem.capacity[shared]).all())
+    return bool((problem.current >= 0).all()) and has_room(problem, problem.current)
 
 
 def _fixes(problem: Problem) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ from headworks.errors import how_to_install
 from headworks.model import ENDED_EARLY, NOT_SEARCHED, Bound, Reason, Slot, Status
 from headworks.problem import Problem
 from headworks.toolbox.cancel import offer
-from headworks.toolbox.move_limit import plan_within_limit
+from headworks.toolbox.move_limit import beside_running, plan_within_limit
 from headworks_exact.placement import CLASSES, place
 from headworks_exact.solver import Budget
 from headworks_exact.start import start
@@ -102,13 +103,14 @@ def least_traffic(problem: Problem, options: Options, budget: Budget, others: Ma
     starts = [each for each in (*known, *[problem.current] * sound, greedy) if _holds(problem, each)]
     found = place(problem, starts, options, budget)
     if found.infeasible and sound:
-        partial = [greedy, *(problem.node_of(plan.assignment) for plan in others.values())]
-        node_of = min(partial, key=lambda each: _worth(problem, each))
-        return _no_placement(problem, node_of, "it is proven that no placement holds every task")
+        return _no_placement(problem, greedy, others, "it is proven that no placement holds every task")
     links = options.objective != "traffic" and bool(np.isfinite(problem.link_limit).any())
     candidates = [each for each in (problem.current, found.node_of, greedy, *(known * links)) if each is not None]
     node_of = min(map(problem.repair, candidates), key=lambda each: _worth(problem, each, links=links))
-    own = _bounded(problem, node_of, found, sound=sound) if found.searched else _not_searched(problem, node_of)
+    if found.searched:
+        own = _bounded(problem, node_of, found, others, sound=sound)
+    else:
+        own = _not_searched(problem, node_of, others)
     best = min([own, *others.values()], key=lambda plan: _order(plan, links=links))
     said = _without_bound(own) if links and best.scores.fullest_link > 1 else own
     if best is own:
@@ -167,17 +169,19 @@ def _is_sound(problem: Problem) -> bool:
     return measured and not shared and not large and _worth(problem, runs)[0] == 0
 
 
-def _not_searched(problem: Problem, node_of: NDArray[np.int64]) -> Plan:
+def _not_searched(problem: Problem, node_of: NDArray[np.int64], others: Mapping[str, Plan]) -> Plan:
     """A plan that nothing was proved of, and a reason that says so."""
     said = f"more than {CLASSES} different tasks: not searched"
     plan = plan_within_limit(problem, node_of, said)
     if plan.status is not Status.OK:
-        return _no_placement(problem, node_of, f"{said}: no placement of every task was found")
+        return _no_placement(problem, node_of, others, f"{said}: no placement of every task was found")
     message = f"more than {CLASSES} different tasks, and no search for better; ask for less"
     return attrs.evolve(plan, reasons=(Reason(code=NOT_SEARCHED, subject="tasks", message=message),))
 
 
-def _bounded(problem: Problem, node_of: NDArray[np.int64], found: Placed, *, sound: bool) -> Plan:
+def _bounded(
+    problem: Problem, node_of: NDArray[np.int64], found: Placed, others: Mapping[str, Plan], *, sound: bool
+) -> Plan:
     said = "proven optimum" if found.proven and sound else "best found so far"
     if problem.constraints and not _reaches(problem, node_of, found):
         # the search knows no constraints: its bound holds for all placements, those that they allow included
@@ -186,7 +190,7 @@ def _bounded(problem: Problem, node_of: NDArray[np.int64], found: Placed, *, sou
         said = "best found so far, not proven: the limit on batches is kept, but not searched"
     plan = plan_within_limit(problem, node_of, said)
     if plan.status is not Status.OK:
-        return _no_placement(problem, node_of, f"{said}: no placement of every task was found")
+        return _no_placement(problem, node_of, others, f"{said}: no placement of every task was found")
     if not sound:
         return plan
     value = found.bound / problem.traffic.scale
@@ -199,14 +203,21 @@ def _reaches(problem: Problem, node_of: NDArray[np.int64], found: Placed) -> boo
     return found.proven and bool((node_of >= 0).all()) and problem.traffic.inter_node(node_of) <= found.bound
 
 
-def _no_placement(problem: Problem, node_of: NDArray[np.int64], said: str) -> Plan:
-    """An infeasible plan whose first reason is what all nodes together lack, else what a task that is left lacks."""
-    plan = problem.plan(node_of, said)
-    if any(each.code == "move-limit" for each in plan.reasons):
+def _no_placement(problem: Problem, node_of: NDArray[np.int64], others: Mapping[str, Plan], said: str) -> Plan:
+    """The plan that leaves fewest tasks without a slot, which slots decide and not the placement alone.
+
+    Its first reason is what all nodes together lack, else what a task that is left lacks.
+    """
+    plans = [problem.plan(node_of, said)]
+    if (problem.current >= 0).any():
+        plans.append(beside_running(problem, node_of, f"{said}; what runs stays"))
+    plans += [attrs.evolve(each, explanation=f"{said}; {name}: {each.explanation}") for name, each in others.items()]
+    plan = min(plans, key=partial(_order, links=False))
+    if plan.status is Status.OK or any(each.code == "move-limit" for each in plan.reasons):
         return plan
-    first, *others = (*_lacking(problem), *plan.reasons)
+    first, *rest = (*_lacking(problem), *plan.reasons)
     first = attrs.evolve(first, message=f"{said}; {first.message}")
-    return attrs.evolve(plan, status=Status.INFEASIBLE, reasons=(first, *others))
+    return attrs.evolve(plan, status=Status.INFEASIBLE, reasons=(first, *rest))
 
 
 def _lacking(problem: Problem) -> tuple[Reason, ...]:

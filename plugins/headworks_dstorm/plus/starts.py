@@ -8,6 +8,7 @@ does, it is not among them.
 
 from __future__ import annotations
 
+from functools import partial
 from threading import Event
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headworks.toolbox.cancel import on_cancel
-from headworks.toolbox.move_limit import plan_within_limit
+from headworks.toolbox.move_limit import beside_running, plan_within_limit
 from headworks.toolbox.repair import repair
 from headworks_dstorm.availability import by_availability
 from headworks_dstorm.fast import place
@@ -24,7 +25,7 @@ from headworks_dstorm.plus.anneal import anneal
 from headworks_dstorm.plus.chains import CHAINS, anneal_chains
 from headworks_dstorm.plus.exchange import Exchange
 from headworks_dstorm.plus.fill import fill
-from headworks_dstorm.settling import runs
+from headworks_dstorm.settling import runs, schedule, settled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -120,15 +121,31 @@ def improve(problem: Problem, options: PlusOptions) -> Plan:
     best = min(found, key=lambda each: each.cost)
     running = _running(problem, options)
     if running is not None and not _pays(running, best, options.least_gain):
-        return problem.plan(running.node_of, "what runs stays: " + _compare(problem, running, best))
+        plan = problem.plan(running.node_of, "what runs stays: " + _compare(problem, running, best))
+        if not plan.scores.unplaced:  # topologies that run in one slot are to have one each
+            return plan
     early = ", ended early" if ended.is_set() else ""
     said = f"{best.origin}{early}: {_compare(problem, best, *starts)}"
     plans = []
     for candidate in sorted(found, key=lambda each: each.cost):
         plans.append(plan_within_limit(problem, candidate.node_of, said if candidate is best else candidate.origin))
-        if plans[-1].scores.unplaced == candidate.unplaced and not _limited(problem):
+        if not plans[-1].scores.unplaced and not _limited(problem):
             return plans[-1]
-    return min(plans, key=lambda plan: _candidate(problem, options, "", problem.node_of(plan.assignment)).cost)
+    plans += _other_plans(problem, options, best, ended)
+    return min(plans, key=partial(_worth, problem, options))
+
+
+def _other_plans(problem: Problem, options: PlusOptions, best: Candidate, ended: Event) -> Iterator[Plan]:
+    """Plans that may leave fewer tasks out, where each of those found so far leaves some: slots decide that."""
+    if not _limited(problem) and (problem.current >= 0).any():
+        yield beside_running(problem, best.node_of, f"{best.origin}; what runs stays")
+    if not ended.is_set():
+        yield settled(problem, partial(schedule, options=options))
+
+
+def _worth(problem: Problem, options: PlusOptions, plan: Plan) -> tuple[object, ...]:
+    """Sort key of plans, the best is least: tasks without a slot, then the order of placements."""
+    return plan.scores.unplaced, _candidate(problem, options, "", problem.node_of(plan.assignment)).cost
 
 
 def _pays(running: Candidate, best: Candidate, least_gain: float) -> bool:

@@ -36,12 +36,21 @@ def plan_within_limit(problem: Problem, node_of: NDArray[np.int64], explanation:
         return plan
     node_of = node_of[places_on_nodes(problem, node_of)]
     said = f"{explanation}; " if explanation else ""
-    plans = [problem.plan(_with_new(problem, problem.current, node_of), f"{said}what runs stays")]
+    plans = [beside_running(problem, node_of, f"{said}what runs stays")]
     if (problem.node_of(plan.assignment) != node_of)[runs].any():
         best = best_moves(problem, node_of)
         number, all_of_them = (int((each != problem.current)[runs].sum()) for each in (best, node_of))
         plans.append(problem.plan(best, f"{said}the {number} best moves of {all_of_them}"))
     return min((*plans, plan), key=lambda each: _worth(problem, each))
+
+
+def beside_running(problem: Problem, node_of: NDArray[np.int64], explanation: str = "") -> Plan:
+    """Make a plan in which what runs stays; new tasks go to the nodes of a placement, or to the first with room.
+
+    Args:
+        node_of: Node index of each task, shape (n,), -1 where nothing fits.
+    """
+    return problem.plan(_with_new(problem, problem.current, node_of), explanation)
 
 
 def best_moves(problem: Problem, node_of: NDArray[np.int64]) -> NDArray[np.int64]:
