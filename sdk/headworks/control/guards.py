@@ -6,6 +6,7 @@ Pure functions of what a round sees and of what is remembered of the rounds befo
 
 from __future__ import annotations
 
+from statistics import median
 from typing import TYPE_CHECKING, Literal
 
 import attrs
@@ -23,10 +24,10 @@ if TYPE_CHECKING:
     from headworks.hooks import Verdict
     from headworks.model import Plan, Request, Scores
 
-Goal = Literal["traffic", "nodes", "cost", "fullest", "latency", "throughput"]
-"""Figures that a plan may be judged by. traffic: the share that goes between nodes; nodes, cost and fullest
-(`fullest_node`): as in `Scores`; latency: the largest of any topology; throughput: completed over offered, in sum. More
-is better of the last alone."""
+Goal = Literal["load", "traffic", "nodes", "cost", "fullest", "latency", "throughput"]
+"""Figures that a plan may be judged by. load: throughput and latency, at an equal load; traffic: the share that goes
+between nodes; nodes, cost and fullest (`fullest_node`): as in `Scores`; latency: the largest of any topology;
+throughput: completed over offered, in sum. More is better of the last alone."""
 
 PREDICTED: tuple[Goal, ...] = ("traffic", "nodes", "cost", "fullest")
 """Goals that the scores of a plan foretell."""
@@ -40,6 +41,10 @@ COOLDOWN = 30.0
 """Seconds of the cool-down by default: half the time between two rounds, so that a plan that holds delays none, and a
 failure skips the next. On Storm tuples go to old places for up to 20 s after a move. With less, plans are made on
 figures from before it."""
+WINDOWS = 5
+"""Windows that a plan is judged against: more would be of another hour, fewer show no spread."""
+SAME_LOAD = 0.1
+"""Relative difference of the offered load up to which it counts as equal: throughput follows it."""
 DOUBLINGS = 6
 """The cool-down doubles with every failure in a row, at most so often."""
 
@@ -112,9 +117,12 @@ class Guards:
             "most": 1,
         },
     )
-    goal: Goal | None = attrs.field(default=None, metadata={"help": "Undo a plan after which this got worse."})
+    goal: Goal | None = attrs.field(
+        default="load",
+        metadata={"help": "Undo a plan after which this got worse; load is throughput and latency at an equal load."},
+    )
     worse: float = attrs.field(default=0.1, metadata={"help": "Relative loss in the goal that is borne.", "least": 0})
-    settle: int = attrs.field(default=1, metadata={"help": "Rounds before a plan is judged.", "least": 1})
+    settle: int = attrs.field(default=2, metadata={"help": "Rounds before a plan is judged.", "least": 1})
     reassert: int = attrs.field(
         default=3, metadata={"help": "How often to ask again while tasks are not where asked.", "least": 0}
     )
@@ -128,11 +136,24 @@ class Guards:
 
 
 @attrs.frozen(kw_only=True)
+class Window:
+    """Tuples/s offered and completed in a window, and the largest latency in milliseconds, None if unknown."""
+
+    offered: float
+    completed: float
+    latency: float | None = None
+
+
+@attrs.frozen(kw_only=True)
 class Trial:
-    """A plan that was carried out and waits to be judged: its round, the goal before it, and what undoes it."""
+    """A plan that was carried out and waits to be judged: its round, the goal before it, and what undoes it.
+
+    `windows` are those before it, in which nothing was changed.
+    """
 
     round: int
     before: float | None
+    windows: tuple[Window, ...] = ()
     asked: FrozenMap[str, Slot]
     undo: FrozenMap[str, Slot]
     undo_parallelism: FrozenMap[str, int] = FrozenMap()
@@ -150,6 +171,7 @@ class Memory:
         trial: The plan that is to be judged.
         regrets: Assignments that were undone, latest last.
         repeated: The same failure in a row.
+        windows: Measurements since the engine was last told something, latest last.
     """
 
     acted: float | None = None
@@ -159,6 +181,21 @@ class Memory:
     tries: int = 0
     trial: Trial | None = None
     regrets: tuple[FrozenMap[str, Slot], ...] = ()
+    windows: tuple[Window, ...] = ()
+
+
+def watched(memory: Memory, request: Request) -> Memory:
+    """Memory with what a round measured; unchanged where some of it is not known."""
+    samples = request.metrics.topologies
+    pairs = [(each.offered, each.throughput) for each in samples]
+    if not pairs or any(offered is None or done is None for offered, done in pairs):
+        return memory
+    window = Window(
+        offered=sum(offered or 0.0 for offered, _ in pairs),
+        completed=sum(done or 0.0 for _, done in pairs),
+        latency=measure(request, "latency"),
+    )
+    return attrs.evolve(memory, windows=(*memory.windows, window)[-WINDOWS:])
 
 
 def remember(memory: Memory, done: Round, guards: Guards, *, now: float) -> Memory:
@@ -168,7 +205,7 @@ def remember(memory: Memory, done: Round, guards: Guards, *, now: float) -> Memo
         return memory
     if done.outcome in ("executed", "asserted"):
         # What is to be judged is no success yet: a plan that is undone each time would count as one each time.
-        judging = guards.goal is not None and done.outcome == "executed"
+        judging = done.outcome == "executed" and (memory.windows if guards.goal == "load" else guards.goal is not None)
         failures, repeated = (memory.failures, memory.repeated) if judging else (0, Repeated())
     else:
         failures, repeated = memory.failures + 1, count_again(memory.repeated, done)
@@ -185,18 +222,21 @@ def remember(memory: Memory, done: Round, guards: Guards, *, now: float) -> Memo
         acted=now,
         failures=failures,
         asked=done.plan.assignment,
-        trial=_trial(done, guards),
+        trial=_trial(done, guards, memory.windows),
         regrets=memory.regrets,
         repeated=repeated,
     )
 
 
-def _trial(done: Round, guards: Guards) -> Trial | None:
-    if guards.goal is None or done.plan is None or done.receipt is None or done.request is None:
+def _trial(done: Round, guards: Guards, windows: tuple[Window, ...]) -> Trial | None:
+    if guards.goal is None or (guards.goal == "load" and not windows):
+        return None
+    if done.plan is None or done.receipt is None or done.request is None:
         return None
     return Trial(
         round=done.number,
-        before=measure(done.request, guards.goal),
+        before=None if guards.goal == "load" else measure(done.request, guards.goal),
+        windows=windows,
         asked=done.plan.assignment,
         undo=done.receipt.undo,
         undo_parallelism=done.receipt.undo_parallelism,
@@ -294,7 +334,11 @@ def _overload(problem: Problem, node_of: NDArray[np.int64]) -> float:
 
 def _consolidates(before: Scores, after: Scores, goal: Goal | None) -> bool:
     """Check for fewer nodes or less cost, unless the goal is another."""
-    pairs = [(_predicted(before, each), _predicted(after, each)) for each in ("nodes", "cost") if goal in (None, each)]
+    pairs = [
+        (_predicted(before, each), _predicted(after, each))
+        for each in ("nodes", "cost")
+        if goal in (None, "load", each)
+    ]
     return any(old is not None and new is not None and new < old for old, new in pairs)
 
 
@@ -303,6 +347,9 @@ def regret_reason(request: Request, guards: Guards, memory: Memory, *, number: i
     trial = memory.trial
     if trial is None or guards.goal is None or number < trial.round + guards.settle:
         return ""
+    if guards.goal == "load":
+        windows = watched(Memory(), request).windows
+        return _lost_load(trial, windows[0], guards) if windows and trial.windows else ""
     now = measure(request, guards.goal)
     if trial.before is None or now is None:
         return ""
@@ -310,6 +357,30 @@ def regret_reason(request: Request, guards: Guards, memory: Memory, *, number: i
     if lost <= guards.worse * max(abs(trial.before), 1e-9):
         return ""
     return f"{guards.goal} went from {trial.before:.4g} to {now:.4g} after round {trial.round}"
+
+
+def _lost_load(trial: Trial, now: Window, guards: Guards) -> str:
+    """The loss of throughput or latency at an equal load, "" if it is borne.
+
+    Undoing a plan moves its tasks once more. So a loss counts only beyond `worse`, and beyond the spread of the windows
+    before the plan.
+    """
+    offered = [each.offered for each in trial.windows]
+    if abs(now.offered - median(offered)) > SAME_LOAD * median(offered):
+        return ""
+    figures = {
+        "throughput": ([-each.completed for each in trial.windows], -now.completed),
+        "latency": ([each.latency for each in trial.windows if each.latency is not None], now.latency),
+    }
+    for name, (before, after) in figures.items():
+        if before and after is not None:
+            usual = median(before)
+            spread = max(before) - min(before)
+            if after - usual > max(guards.worse * abs(usual), spread):
+                return (
+                    f"{name} went from {abs(usual):.4g} to {abs(after):.4g} after round {trial.round}, at an equal load"
+                )
+    return ""
 
 
 def judged(guards: Guards, memory: Memory, *, number: int) -> Memory:

@@ -26,6 +26,7 @@ from headworks.control.guards import (
     remember,
     tasks_to_reassert,
     wait_reason,
+    watched,
 )
 from headworks.control.journal import Counts, NoJournal, Outcome, Round, compare_assignments, without_missing_tasks
 from headworks.control.knowledge import KnowledgeFile
@@ -253,6 +254,7 @@ class Loop:
     def _look_back(self, request: Request) -> Round | None:
         """Undo an earlier plan that made things worse, or insist on it where tasks left it; None: plan as usual."""
         guards = self._control.guards
+        self._memory = watched(self._memory, request)
         if why := regret_reason(request, guards, self._memory, number=self._number):
             return self._take_back(request, why)
         self._memory = judged(guards, self._memory, number=self._number)

@@ -66,7 +66,7 @@ def test_a_value_that_fits_is_converted(name, given, value):
         ("deadline", 0, "0 is not a number, more than 0"),
         ("min_gain", 1.01, "1.01 is not a number or none, at least 0 and at most 1"),
         ("min_gain", -0.01, "-0.01 is not a number"),
-        ("goal", "speed", "'speed' is not traffic | nodes | cost | fullest | latency | throughput or none"),
+        ("goal", "speed", "'speed' is not load | traffic | nodes | cost | fullest | latency | throughput or none"),
         ("settle", 0, "0 is not a whole number, at least 1"),
         ("reassert", "x", "'x' is not a whole number, at least 0"),
         ("shadow", "perhaps", "'perhaps' is not true or false"),

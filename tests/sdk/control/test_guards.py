@@ -49,7 +49,7 @@ def machine(running=("a", "a"), nodes="ab", **metrics):
 def loop(target, judge, clock=None, **guards):
     host = PluginHost().with_plugin("memory", Engine()).with_plugin("judge", judge)
     # No pause where a test asks for none: its rounds follow at once.
-    guarded = Guards(**{"cooldown": 0.0, **guards})
+    guarded = Guards(**{"cooldown": 0.0, "settle": 1, **guards})
     control = Control(scheduler="judge", engine="memory", limits=Limits(), guards=guarded)
     return Loop(host, control, target, clock=clock or Clock())
 
@@ -306,6 +306,38 @@ def test_more_throughput_is_better(after, outcome, where):
     assert (made.round().outcome, places(target)) == (outcome, where)
 
 
+def measured(offered, completed, latency):
+    return Metrics(topologies=(TopologySample(topology="t", offered=offered, throughput=completed, latency=latency),))
+
+
+@pytest.mark.parametrize(
+    ("now", "said"),
+    [
+        ((100.0, 97.0, 11.0), ""),
+        ((100.0, 60.0, 11.0), "throughput went from 95 to 60 after round 3, at an equal load"),
+        ((100.0, 96.0, 40.0), "latency went from 11 to 40 after round 3, at an equal load"),
+        ((60.0, 55.0, 10.0), ""),  # less was offered
+        ((100.0, 84.0, 11.0), ""),  # within the spread of before
+        ((100.0, None, 40.0), ""),
+    ],
+)
+def test_without_a_goal_a_plan_is_judged_by_what_users_feel_at_an_equal_load(now, said):
+    target, judge = machine(), Judge(SPREAD, replan=False)
+    made = loop(target, judge, settle=2)
+    for window in ((100.0, 95.0, 10.0), (100.0, 99.0, 12.0), (105.0, 84.0, 11.0)):
+        target.seen = attrs.evolve(target.seen, metrics=measured(*window))
+        judge.replan = window[0] == 105.0
+        done = made.round()
+    assert (done.outcome, places(target)) == ("executed", "ab")
+    judge.replan = False
+    target.seen = attrs.evolve(target.seen, metrics=measured(100.0, 10.0, 900.0))
+    assert made.round().outcome == "quiet"  # what follows a change at once is the change
+    target.seen = attrs.evolve(target.seen, metrics=measured(*now))
+    done = made.round()
+    assert (done.outcome, done.message if said else "") == ("undone" if said else "quiet", said)
+    assert places(target) == ("aa" if said else "ab")
+
+
 @pytest.mark.parametrize(
     ("before", "now", "worse", "undone"),
     [
@@ -320,8 +352,8 @@ def test_a_loss_is_relative_and_what_was_not_measured_is_no_loss(before, now, wo
     made = request([node("a")], [topology("t", component("c", 2))], {"t/c/0": "a", "t/c/1": "a"})
     made = attrs.evolve(made, metrics=Metrics(topologies=(TopologySample(topology="t", latency=now),)))
     memory = Memory(trial=Trial(round=1, before=before, asked=FrozenMap(), undo=FrozenMap()))
-    assert bool(regret_reason(made, Guards(goal="latency", worse=worse), memory, number=2)) is undone
-    assert regret_reason(made, Guards(goal="latency", worse=worse), memory, number=1) == ""
+    assert bool(regret_reason(made, Guards(goal="latency", settle=1, worse=worse), memory, number=2)) is undone
+    assert regret_reason(made, Guards(goal="latency", settle=1, worse=worse), memory, number=1) == ""
 
 
 def test_what_is_bearable_stays_and_is_judged_once():
