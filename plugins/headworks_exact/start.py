@@ -1,4 +1,4 @@
-"""Greedy start, and the answer where there are too many columns to search: first fit, in several orders."""
+"""Greedy start, and the answer where there are too many columns to search: whole topologies, and first fits."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from headworks.toolbox.repair import repair
+from headworks.toolbox.whole import whole_topologies
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from headworks.problem import Problem
 
 BOTH = 5_000
-"""Tasks, at most, of a problem for which two packings are compared: one more takes a second for 30,000."""
+"""Tasks, at most, of a problem for which three packings are compared: one more takes a second for 30,000."""
 EXCHANGED = 200
 """Tasks left over, at most, for which places are sought by exchange: each may take hundredths of a second."""
 
@@ -26,14 +27,14 @@ EXCHANGED = 200
 def start(problem: Problem) -> NDArray[np.int64]:
     """The first of several packings that places every task, else the one that leaves fewest, repaired.
 
-    Of the first two, which keep together what belongs together, it is the one with less traffic between nodes, unless
-    the problem is large.
+    Of the first three, which keep together what belongs together, it is the one with least traffic between nodes,
+    unless the problem is large.
 
     Returns:
         Node index of each task, shape (n,), -1 where no packing has room.
     """
     tries = packings(problem)
-    found = list(islice(tries, 2 if problem.n <= BOTH else 1))
+    found = list(islice(tries, 3 if problem.n <= BOTH else 1))
     best = min(found, key=partial(_worth, problem))
     if not _left(best) or _overfull(problem):
         return best
@@ -51,11 +52,12 @@ def start(problem: Problem) -> NDArray[np.int64]:
 
 
 def packings(problem: Problem) -> Iterator[NDArray[np.int64]]:
-    """Tasks as they are numbered; topologies by their largest task; then the largest tasks first.
+    """Whole topologies; tasks as they are numbered; topologies by their largest task; then the largest tasks first.
 
     The earlier keep together what belongs together; the later leave no gap that is too small for what still comes.
     """
     index = np.arange(problem.n)
+    yield whole_topologies(problem)
     yield _first_fit(problem, index, thrifty=False)
     size = _sizes(problem)
     largest = np.zeros(len(problem.topology_ids))

@@ -29,6 +29,7 @@ PUBLIC = (
     "headworks.toolbox.instance_counts",
     "headworks.toolbox.move_limit",
     "headworks.toolbox.repair",
+    "headworks.toolbox.whole",
 )
 
 

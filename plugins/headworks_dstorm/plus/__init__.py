@@ -1,4 +1,4 @@
-"""The scheduler `dstorm-plus`: D-Storm's plan and a fill along the streams, annealed. Not in the paper."""
+"""The scheduler `dstorm-plus`: D-Storm's plan and further starts, annealed. Not in the paper."""
 
 from headworks_dstorm.plus.plugin import dstorm_plus
 

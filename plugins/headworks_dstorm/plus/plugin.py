@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class DStormPlus:
-    """Improve the better of D-Storm's plan and a fill along the streams by annealing, never to a worse one."""
+    """Improve the best of D-Storm's plan, a fill along streams and whole topologies by annealing."""
 
     @hookimpl
     def headworks_describe(self) -> Description:

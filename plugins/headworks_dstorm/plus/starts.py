@@ -25,6 +25,7 @@ from headworks_dstorm.plus.anneal import anneal
 from headworks_dstorm.plus.chains import CHAINS, anneal_chains
 from headworks_dstorm.plus.exchange import Exchange
 from headworks_dstorm.plus.fill import fill
+from headworks_dstorm.plus.whole import MANY, mostly_whole, whole
 from headworks_dstorm.settling import runs, schedule, settled
 
 if TYPE_CHECKING:
@@ -49,9 +50,6 @@ they are cut to save a node."""
 CELLS = 2**26
 """Pairs of a node and a segment of tasks up to which a placement is annealed; 2**26 of them take 512 MB."""
 
-LEANER = 0.98
-"""A large problem is annealed from a start on at most this share of the nodes of the one with least traffic."""
-
 CHAINED = 64
 """Tasks up to which many chains are annealed at once (`headworks_dstorm.plus.chains`). Their steps cost as much as the
 square of the number of tasks, and in larger problems a full node blocks fewer changes."""
@@ -64,6 +62,10 @@ CHAIN, LONGEST = 16, 512
 
 LEVELS, NEAR = 5, 0.98
 """Limits of links that are tried, at most, where no placement keeps all; the last ones are nearer than that share."""
+
+LITTLE, DIVIDED = 20, (0.75, 0.25)
+"""Annealing leaves a `LITTLE`th of a start's traffic at the best: where the second start of a large problem would cost
+least then, it has the first of these shares of the steps. The start that costs least now needs fewer."""
 
 SMALL = 200
 """Tasks up to which each start is annealed: small problems end in different places. A larger one halves the steps that
@@ -104,7 +106,7 @@ class Candidate:
 
 
 def improve(problem: Problem, options: PlusOptions) -> Plan:
-    """Plan with the best placement found; none is worse than D-Storm's or the fill along the streams.
+    """Plan with the best placement found; none is worse than D-Storm's or another start.
 
     A running placement of all tasks that overloads no node stays unless another one is better by `least_gain` of all
     traffic, or is better and needs fewer nodes: consolidation always pays. Asked to end (`headworks.toolbox.cancel`),
@@ -165,15 +167,23 @@ def _limited(problem: Problem) -> bool:
 
 def _starts(problem: Problem, options: PlusOptions, ended: Event) -> Iterator[Candidate]:
     greedy = _complete(problem, place(problem, options), options)
-    yield _candidate(problem, options, "dstorm", greedy)
+    found = [_candidate(problem, options, "dstorm", greedy)]
+    yield found[0]
     if ended.is_set():  # a plan is asked for at once, and there is one
         return
-    along = fill(problem, ended=ended.is_set)
-    if (
-        greedy < 0
-    ).any() and not ended.is_set():  # else a fill that leaves tasks out is the worse start, and not worth a repair
-        along = _complete(problem, along, options)
-    yield _candidate(problem, options, "fill along the streams", along)
+    few, mostly = problem.n <= MANY, mostly_whole(problem)
+    if few or not mostly:
+        along = fill(problem, ended=ended.is_set)
+        if (
+            greedy < 0
+        ).any() and not ended.is_set():  # else a fill that leaves tasks out is the worse start, and not worth a repair
+            along = _complete(problem, along, options)
+        found.append(_candidate(problem, options, "fill along the streams", along))
+        yield found[1]
+    if (few or mostly) and not ended.is_set():
+        fewest = min(each.nodes for each in found)
+        together = whole(problem, fewest, lambda each: _candidate(problem, options, "", each).cost, ended.is_set)
+        yield _candidate(problem, options, "whole topologies", together)
 
 
 def _complete(problem: Problem, node_of: NDArray[np.int64], options: PlusOptions) -> NDArray[np.int64]:
@@ -183,15 +193,16 @@ def _complete(problem: Problem, node_of: NDArray[np.int64], options: PlusOptions
 
 
 def _annealed(problem: Problem, options: PlusOptions, starts: list[Candidate], ended: Event) -> Iterator[Candidate]:
-    """Small problems are annealed from each start, large ones from one: little traffic, or clearly fewer nodes.
+    """Small problems are annealed from each start, large ones from one or two; none where a start costs least of all.
 
     Where links have more than they bear, that is repeated with other limits, halfway between one that was kept and one
     that was not, so that the fullest one gets as little as possible.
     """
     fewest = min(each.unplaced for each in starts)
     chosen = sorted((each for each in starts if each.unplaced == fewest), key=lambda each: each.cost)
-    lean = min(chosen, key=lambda each: (each.nodes > LEANER * chosen[0].nodes, each.cost))
-    begun = chosen if problem.n <= SMALL else [lean]
+    if _costs_least(problem, chosen[0]):
+        return
+    begun = chosen if problem.n <= SMALL else _promising(problem, chosen)
     low, level, best = 1.0, 1.0, chosen[0]
     for _ in range(LEVELS):
         for found in _searched(problem, options, starts, begun, level, ended):
@@ -226,7 +237,7 @@ def _searched(
     limit = link_limit(problem, options) * level
     if problem.n <= CHAINED:
         length = min(CHAIN * problem.n, LONGEST) if options.steps is None else -(-options.steps // CHAINS)
-        whole = anneal_chains(
+        chained = anneal_chains(
             problem,
             [each.node_of for each in starts],
             node_cost=node_cost,
@@ -235,14 +246,15 @@ def _searched(
             seed=seed,
             ended=ended.is_set,
         )
-        if whole is not None:
-            begun = [_candidate(problem, options, f"{CHAINS} chains of {length} steps", whole), *begun]
+        if chained is not None:
+            begun = [_candidate(problem, options, f"{CHAINS} chains of {length} steps", chained), *begun]
             yield begun[0]
-    part = steps // len(begun)
     exchange = Exchange(problem)
     if problem.m * exchange.segments > CELLS:  # what nodes exchange with segments is one array
         return
-    for start in begun:
+    shares = DIVIDED if problem.n > SMALL and len(begun) == len(DIVIDED) else [1 / len(begun)] * len(begun)
+    for start, share in zip(begun, shares, strict=True):
+        part = int(share * steps)
         node_of = anneal(
             problem,
             exchange,
@@ -255,6 +267,23 @@ def _searched(
         )
         how = f"{'up to ' if ended.is_set() else ''}{part} steps of annealing (seed {seed})"
         yield _candidate(problem, options, f"{start.origin}, {how}", node_of)
+
+
+def _promising(problem: Problem, starts: list[Candidate]) -> list[Candidate]:
+    """Of starts in order of cost the first, after the next one unless that would cost more with little traffic."""
+    first, *others = starts if problem.n <= MANY else starts[:1]
+    if others and attrs.evolve(others[0], traffic=others[0].traffic // LITTLE).cost < first.cost:
+        return [others[0], first]
+    return [first]
+
+
+def _costs_least(problem: Problem, start: Candidate) -> bool:
+    """Check whether no placement costs less: no traffic between nodes, on as few nodes as have the capacity."""
+    if start.unplaced or start.traffic or (problem.prices != problem.prices[:1]).any():
+        return False
+    have = np.cumsum(-np.sort(-problem.capacity, axis=0), axis=0)
+    need = problem.demand.sum(axis=0)
+    return bool(start.nodes <= 1 or (have[start.nodes - 2] < need).any())
 
 
 def _steps(problem: Problem) -> int:

@@ -61,5 +61,5 @@ def test_it_is_as_good_as_those_that_it_asks(monkeypatch):
     request = attrs.evolve(TRAFFIC, limits=attrs.evolve(TRAFFIC.limits, deadline=600.0))
     plans = {name: host.schedule(name, request) for name in names}
     alone = host.schedule("optimal", request, Options(ask=False))
-    assert plans["optimal"].scores.inter_node == plans["dstorm-plus"].scores.inter_node < alone.scores.inter_node
+    assert plans["optimal"].scores.inter_node == plans["dstorm-plus"].scores.inter_node <= alone.scores.inter_node
     assert NOT_SEARCHED in {each.code for each in plans["optimal"].reasons}
