@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 LOG = logging.getLogger("headworks.storm.service")
 LONGEST = 200
 """Characters of a cluster's name in a database."""
+IN_A_ROUND = 1.3
+"""Times its deadline that a plan of Nimbus's round may take by the clock: Nimbus gives up soon after."""
 MANY = 4096
 """Workers that have to be able to report at a time, or a warning says how many are."""
 HOOKS: dict[str, list[Any]] = {
@@ -152,7 +154,7 @@ def serve(
         watch = CollectorWatch(collector) if collector is not None else None
         knowledge, priorities = KnowledgeFile(settings.knowledge), Priorities(host, settings.priorities)
         rounds = Rounds(
-            lambda request: host.schedule(scheduler, _roomy(request, settings.fill), options),
+            lambda request: host.schedule(scheduler, _roomy(request, settings.fill), options, stretch=IN_A_ROUND),
             shadow=shadow,
             metrics=lambda: watch.latest if watch is not None else Metrics(),
             complete=lambda seen: priorities.latest(knowledge.complete(seen)),

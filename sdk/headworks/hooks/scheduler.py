@@ -39,7 +39,7 @@ class SchedulerSpec:
         give the same plan, in any process and for any order of the request's nodes, topologies and components: ties
         are broken by id, randomness comes from `request.seed` alone. There is no I/O, no clock, no change of an
         argument. A task that cannot be placed is a status with reasons (`Problem.plan` makes them), never an
-        exception. Planning ends within `request.limits.deadline` seconds, or the host holds the running
+        exception. Planning ends within `request.limits.deadline` seconds of CPU, or the host holds the running
         assignment, or takes a plan that the scheduler has offered (`headworks.toolbox.cancel.offer`); a search that
         says how it is ended (`headworks.toolbox.cancel.on_cancel`) is asked for its best plan so far before that, and
         only such plans may differ from run to run. At most

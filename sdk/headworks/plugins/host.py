@@ -14,6 +14,7 @@ from headworks.model import Status
 from headworks.plugins.guard import Calls, checked, deadline_of, guarded, opened
 from headworks.plugins.loading import KINDS, Loaded, Quarantined, Registry, admit
 from headworks.plugins.options import make_options
+from headworks.plugins.planning_time import STRETCH
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -128,17 +129,25 @@ class PluginHost:
         return make_options(name, self.plugin(name, "headworks_schedule").description.options, given or {})
 
     def schedule(
-        self, name: str, request: Request, options: Any = None, *, cancellation: Cancellation | None = None
+        self,
+        name: str,
+        request: Request,
+        options: Any = None,
+        *,
+        cancellation: Cancellation | None = None,
+        stretch: float = STRETCH,
     ) -> Plan:
         """Ask a scheduler for a plan, and trust nothing it does.
 
-        It runs in a thread or a process of its own until the deadline, which begins after `headworks_prepare`. If it
+        It runs in a thread or a process of its own until the deadline, which begins after `headworks_prepare`: so many
+        seconds of the process's CPU, and up to `stretch` times as many by the clock on a machine that is busy. If it
         raises, overruns, changes the request, or answers with a plan that breaks a rule, the plan that comes back is
         HELD: the running assignment, with the reason. A search that can be ended (`headworks.toolbox.cancel`) is asked
         for its best plan so far when most of the deadline is over; with a `cancellation`, by Ctrl-C too.
 
         Args:
             options: An instance of its options class, or values by name; None for the defaults.
+            stretch: 1 where the plan is of no use later, whatever else the machine does.
 
         Raises:
             DocumentError: The request contradicts itself.
@@ -151,7 +160,7 @@ class PluginHost:
         installed = self.plugin(name, "headworks_schedule").distribution
         processes = self.processes if cancellation is None and installed else None
 
-        more = {"cancellation": cancellation, "processes": processes}
+        more = {"cancellation": cancellation, "processes": processes, "stretch": stretch}
         return with_headroom(
             request, lambda asked: self._schedule(name, asked, options, others=partial(self.answer, asked), **more)
         )

@@ -15,14 +15,15 @@ import signal
 import subprocess
 import sys
 import threading
-import time
+from functools import partial
 from typing import IO, TYPE_CHECKING, Any
 
 from headworks.documents import restore
 from headworks.documents.strict_json import parse
 from headworks.errors import DocumentError
 from headworks.model import Plan, Reason
-from headworks.plugins.sandbox import Answer, no_plan
+from headworks.plugins.planning_time import STRETCH, PlanningTime, cpu_of
+from headworks.plugins.sandbox import Answer, no_answer, no_plan
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -54,18 +55,19 @@ class SchedulerProcesses:
         self._lock = threading.Lock()
         self._closed = False
 
-    def ask(self, name: str, request: Request, options: Mapping[str, Any]) -> Answer:
+    def ask(self, name: str, request: Request, options: Mapping[str, Any], stretch: float = STRETCH) -> Answer:
         """Answer of a scheduler.
 
         Args:
             name: Name of the scheduler, which its entry point has.
+            stretch: Times the deadline that it may take by the clock.
         """
         try:
             process = self._take(name)
         except OSError as error:
             return _held("isolation", name, f"cannot be asked in a process of its own ({error})")
         try:
-            answer = process.ask(request, options)
+            answer = process.ask(request, options, stretch)
         except BaseException:
             process.end()
             raise
@@ -119,13 +121,13 @@ class _SchedulerProcess:
         )
         os.set_blocking(_descriptor(self._process.stdin), False)
 
-    def ask(self, request: Request, options: Mapping[str, Any]) -> Answer:
+    def ask(self, request: Request, options: Mapping[str, Any], stretch: float) -> Answer:
         """Answer of the scheduler; whatever goes wrong is a reason."""
         self._step = "asked"
-        steps = _steps(request.limits.deadline)
+        steps = _steps(request.limits.deadline, stretch)
         try:
-            self._send(pickle.dumps((request, dict(options)), pickle.HIGHEST_PROTOCOL), PREPARED)
-            while (said := self._line(steps[self._step][0])) and said.get("step") in steps:
+            self._send(pickle.dumps((request, dict(options), stretch), pickle.HIGHEST_PROTOCOL), PREPARED)
+            while (said := self._line(self._time(stretch), steps[self._step][0])) and said.get("step") in steps:
                 self._step = said["step"]
             return self._read(said)
         except TimeoutError:
@@ -154,18 +156,24 @@ class _SchedulerProcess:
             self.end()
 
     def _send(self, job: bytes, seconds: float) -> None:
-        end, pipe = time.monotonic() + seconds, _descriptor(self._process.stdin)
+        time, pipe = PlanningTime(stretch=1.0), _descriptor(self._process.stdin)
         data = memoryview(len(job).to_bytes(8, "big") + job)
         while data:
-            _await(pipe, select.POLLOUT, end)
+            _await(pipe, select.POLLOUT, time, seconds)
             data = data[os.write(pipe, data[:PIPE]) :]
 
-    def _line(self, seconds: float) -> dict[str, Any]:
+    def _time(self, stretch: float) -> PlanningTime:
+        """Time of a step that begins now: by the clock, but while the scheduler plans."""
+        if self._step != "prepared":
+            return PlanningTime(stretch=1.0)
+        return PlanningTime(stretch=stretch, cpu=partial(cpu_of, self._process.pid))
+
+    def _line(self, time: PlanningTime, seconds: float) -> dict[str, Any]:
         """The next line of the answer."""
-        end, pipe = time.monotonic() + min(seconds, threading.TIMEOUT_MAX), _descriptor(self._process.stdout)
+        pipe = _descriptor(self._process.stdout)
         parts, size = [self._buffer], 0
         while b"\n" not in parts[-1]:
-            _await(pipe, select.POLLIN, end)
+            _await(pipe, select.POLLIN, time, seconds)
             parts.append(os.read(pipe, 2**20))
             size += len(parts[-1])
             if not parts[-1]:
@@ -197,11 +205,11 @@ class _SchedulerProcess:
         return f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
 
 
-def _steps(deadline: float) -> dict[str, tuple[float, str]]:
+def _steps(deadline: float, stretch: float) -> dict[str, tuple[float, str]]:
     """Seconds that follow each step of a run, and what is late if they are over."""
     return {
         "asked": (PREPARED, f"is not prepared after {PREPARED:g} s"),
-        "prepared": (deadline + MARGIN, f"has no plan after {deadline:g} s (limits.deadline)"),
+        "prepared": (deadline + MARGIN, no_answer(deadline, stretch)),
         "decided": (WRITTEN, f"made a plan that did not arrive within {WRITTEN:g} s"),
     }
 
@@ -212,11 +220,12 @@ def _descriptor(pipe: IO[bytes] | None) -> int:
     return pipe.fileno()
 
 
-def _await(pipe: int, event: int, end: float) -> None:
+def _await(pipe: int, event: int, time: PlanningTime, seconds: float) -> None:
     ready = select.poll()  # `select` knows no descriptors from 1024 on, which a process with many peers has
     ready.register(pipe, event)
-    if not ready.poll(min(max(end - time.monotonic(), 0) * 1000, 2**31 - 1)):
-        raise TimeoutError
+    while not ready.poll(min(time.left(seconds) * 1000, 2**31 - 1)):
+        if not time.left(seconds):
+            raise TimeoutError
 
 
 def _held(code: str, name: str, message: str) -> Answer:

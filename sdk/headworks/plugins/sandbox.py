@@ -20,6 +20,7 @@ from headworks.model.scaling import rescaled
 from headworks.model.topology import CORE
 from headworks.plugins.guard import LOST, failure, keep_traceback
 from headworks.plugins.own_process import native_to_stderr
+from headworks.plugins.planning_time import STRETCH, PlanningTime
 from headworks.problem import Problem
 from headworks.problem.plan.check import check_plan
 from headworks.problem.plan.score import score
@@ -89,6 +90,7 @@ def run_scheduler(
     prepare: Callable[[], Any] | None = None,
     others: Callable[[str, float, Cancellation], Plan | None] | None = None,
     processes: SchedulerProcesses | None = None,
+    stretch: float = STRETCH,
 ) -> Plan:
     """Call `schedule(request=, problem=, options=, ask=)`; its plan if it keeps every rule, else a HELD one.
 
@@ -106,6 +108,7 @@ def run_scheduler(
         others: Answers `ask`, given a cancellation that ends with that of the scheduler; None where the run is itself
             an answer, which may ask nobody.
         processes: Processes to ask it in, in place of a thread; they know it by name.
+        stretch: Times the deadline that it may take by the clock (`headworks.plugins.planning_time`).
     """
     problem, before = Problem.of(request), canonical(request)
     provenance = Provenance(
@@ -116,12 +119,12 @@ def run_scheduler(
         request=fingerprint(before),
     )
     if processes is not None:
-        answer = processes.ask(name, request, provenance.options)
+        answer = processes.ask(name, request, provenance.options, stretch)
     else:
         lent = attrs.evolve(request, assignment=FrozenMap(request.assignment))
         problem.lend(lent)
         call = SchedulerCall(name, schedule, lent, options, prepare, others, takes_problem=takes_problem)
-        answer = _ask_here(call, cancellation)
+        answer = _ask_here(call, cancellation, stretch)
     if answer.changed:
         problem = Problem.of(restore(parse(before), Request))
     problem, plan = _accept(name, request, answer, problem)
@@ -155,10 +158,10 @@ def _beyond_threads(request: Request) -> Iterator[Reason]:
                 yield Reason(code=THREADS, subject=name, message=message, resource="cpu", need=need, have=have)
 
 
-def _ask_here(call: SchedulerCall, cancellation: Cancellation | None) -> Answer:
+def _ask_here(call: SchedulerCall, cancellation: Cancellation | None, stretch: float) -> Answer:
     """Answer of a scheduler in a thread of this process, which may have changed the request that it was lent."""
     cancel, state = cancellation or Cancellation(), _state(call.request)
-    plan, reasons = attempt(call, cancel, mind=cancellation is not None)
+    plan, reasons = attempt(call, cancel, stretch, mind=cancellation is not None)
     if not _is_still(call.request, state):
         return Answer(reasons=(no_plan("mutation", call.name, "changed its request, which it must not"),), changed=True)
     return Answer(plan=plan, reasons=reasons, early=cancel.ended)
@@ -252,10 +255,11 @@ class SchedulerCall:
         return plan
 
 
-def attempt(call: SchedulerCall, cancel: Cancellation, *, mind: bool) -> tuple[Any, tuple[Reason, ...]]:
+def attempt(call: SchedulerCall, cancel: Cancellation, stretch: float, *, mind: bool) -> tuple[Any, tuple[Reason, ...]]:
     """Answer of a scheduler, and the reasons why there is none.
 
     Args:
+        stretch: Times the deadline that it may take by the clock.
         mind: Whether Ctrl-C does so, too.
     """
     name, deadline = call.name, call.request.limits.deadline
@@ -267,13 +271,13 @@ def attempt(call: SchedulerCall, cancel: Cancellation, *, mind: bool) -> tuple[A
     thread = threading.Thread(target=call.run, args=(outcome, cancel), name=f"headworks-{name}", daemon=True)
     # The output of a run that another scheduler asks for is redirected already, for as long as that one is waited for.
     with contextlib.nullcontext() if call.others is None else _prints_to_stderr():
-        _run(thread, outcome, min(deadline, threading.TIMEOUT_MAX), cancel, mind=mind)
+        _run(thread, outcome, deadline, stretch, cancel, mind=mind)
     if not outcome.done.is_set():
         thread.name = lost
         if cancel.offered is not None:
             cancel.overtaken = True
             return cancel.offered, ()
-    reasons = _failures(name, outcome, deadline)  # before the value: it may come just now
+    reasons = _failures(name, outcome, deadline, stretch)  # before the value: it may come just now
     return outcome.value, reasons
 
 
@@ -283,10 +287,10 @@ def _prints_to_stderr() -> Iterator[None]:
         yield
 
 
-def _failures(name: str, outcome: _Outcome, deadline: float) -> tuple[Reason, ...]:
+def _failures(name: str, outcome: _Outcome, deadline: float, stretch: float) -> tuple[Reason, ...]:
     """Reasons why a scheduler that was asked has no plan, none if it answered."""
     if not outcome.done.is_set():
-        late = f"has no plan after {deadline:g} s (limits.deadline)"
+        late = no_answer(deadline, stretch)
         why = late if outcome.prepared.is_set() else f"is not prepared after {PREPARATION:g} s"
         return (no_plan("deadline", name, f"{why}; it is abandoned"),)
     if outcome.error is not None:
@@ -295,8 +299,19 @@ def _failures(name: str, outcome: _Outcome, deadline: float) -> tuple[Reason, ..
     return ()
 
 
+def no_answer(deadline: float, stretch: float) -> str:
+    """The end of a sentence on a scheduler whose time is over."""
+    return f"has no plan after {deadline:g} s of CPU, or {stretch * deadline:g} s (limits.deadline)"
+
+
 def _run(
-    thread: threading.Thread, outcome: _Outcome, seconds: float, cancellation: Cancellation, *, mind: bool
+    thread: threading.Thread,
+    outcome: _Outcome,
+    seconds: float,
+    stretch: float,
+    cancellation: Cancellation,
+    *,
+    mind: bool,
 ) -> None:
     """Start a scheduler and wait for it; near the deadline one that can be ended is asked for its best plan so far.
 
@@ -309,9 +324,10 @@ def _run(
         thread.start()
         if not outcome.prepared.wait(PREPARATION):
             return
-        if not done.wait(ASKED * seconds):
+        time = PlanningTime(stretch=stretch)
+        if not time.wait(done, ASKED * seconds):
             cancellation.request()
-            done.wait((1 - ASKED) * seconds)
+            time.wait(done, seconds)
     except KeyboardInterrupt as signal:
         if not mind or cancellation.callback is None or isinstance(signal, Terminated):
             raise

@@ -41,29 +41,33 @@ def main() -> None:
     collect_seldom()
     host = PluginHost.load()
     while job := _job(jobs):
-        request, options = job
+        request, options, stretch = job
         # Native code that holds the interpreter does not see that nobody waits any more; this ends it all the same.
-        faulthandler.dump_traceback_later(PREPARED + min(request.limits.deadline, 1e6) + 2 * WRITTEN, exit=True)
-        _answer(host, name, request, options, answers)
+        faulthandler.dump_traceback_later(
+            PREPARED + min(stretch * request.limits.deadline, 1e6) + 2 * WRITTEN, exit=True
+        )
+        _answer(host, name, request, options, stretch, answers)
         faulthandler.cancel_dump_traceback_later()
 
 
-def _job(jobs: BinaryIO) -> tuple[Request, dict[str, Any]] | None:
+def _job(jobs: BinaryIO) -> tuple[Request, dict[str, Any], float] | None:
     size = jobs.read(8)
     if len(size) < 8:
         return None
-    job: tuple[Request, dict[str, Any]] = pickle.loads(  # noqa: S301 - by the process that started this one
+    job: tuple[Request, dict[str, Any], float] = pickle.loads(  # noqa: S301 - by the process that started this one
         jobs.read(int.from_bytes(size, "big"))
     )
     return job
 
 
-def _answer(host: PluginHost, name: str, request: Request, options: dict[str, Any], answers: BinaryIO) -> None:
+def _answer(
+    host: PluginHost, name: str, request: Request, options: dict[str, Any], stretch: float, answers: BinaryIO
+) -> None:
     """Write that the scheduler is prepared, that it has decided, and its answer: a line each."""
     kept, cancel = _Kept(), Cancellation()
     LOG.addHandler(kept)
     try:
-        plan, reasons = attempt(_call(host, name, request, options, answers), cancel, mind=False)
+        plan, reasons = attempt(_call(host, name, request, options, answers), cancel, stretch, mind=False)
     except HeadworksError as error:
         plan, reasons = None, (no_plan("raised", name, f"cannot be asked in a process of its own: {error}"),)
     finally:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from headworks.plugins.host import PluginHost
+from headworks.plugins.planning_time import STRETCH
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,7 +31,13 @@ class CachingHost(PluginHost):
         self._plans: dict[tuple[str, int], Plan] = {}
 
     def schedule(
-        self, name: str, request: Request, options: Any = None, *, cancellation: Cancellation | None = None
+        self,
+        name: str,
+        request: Request,
+        options: Any = None,
+        *,
+        cancellation: Cancellation | None = None,
+        stretch: float = STRETCH,
     ) -> Plan:
         """Ask with its own options, or look up what was answered; see `PluginHost.schedule`.
 
@@ -38,9 +45,8 @@ class CachingHost(PluginHost):
             options: Its options; None for those that the host was given.
         """
         if options is not None or id(request) not in self._known:
-            return self._host.schedule(
-                name, request, self.given if options is None else options, cancellation=cancellation
-            )
+            given = self.given if options is None else options
+            return self._host.schedule(name, request, given, cancellation=cancellation, stretch=stretch)
         key = (name, id(request))
         if key not in self._plans:
             self._plans[key] = self._host.schedule(name, request, self.given)

@@ -110,8 +110,8 @@ def test_options_arrive(host):
 
 
 HELD = {
-    "holds": ("deadline", "has no plan after 0.5 s (limits.deadline); its process is ended"),
-    "sleeps": ("deadline", "has no plan after 0.5 s (limits.deadline); "),
+    "holds": ("deadline", "has no plan after 0.5 s of CPU, or 1.5 s (limits.deadline); its process is ended"),
+    "sleeps": ("deadline", "has no plan after 0.5 s of CPU, or 1.5 s (limits.deadline); "),
     "leaves": ("crashed", "ended its process (exit code 7)"),
     "crashes": ("crashed", "ended its process (signal SIGSEGV)"),
     "raises": ("raised", "raised RuntimeError: broken (apart/apart_"),

@@ -30,6 +30,7 @@ from headworks.model import (
 from headworks.model.scaling import rescaled
 from headworks.model.validate import MAX_AMOUNT
 from headworks.plugins.host import PluginHost
+from headworks.plugins.planning_time import STRETCH
 from headworks.plugins.sandbox import ABANDONED, ASKED
 from headworks.problem import Problem
 from headworks.problem.plan.check import check_plan
@@ -91,7 +92,7 @@ def test_a_scheduler_that_hangs_is_abandoned_while_it_still_runs():
     act.release.set()
     assert plan.status is Status.HELD
     assert [reason.code for reason in plan.reasons] == ["deadline"]
-    assert "hangs has no plan after 0.05 s (limits.deadline)" in plan.reasons[0].message
+    assert "hangs has no plan after 0.05 s of CPU, or 0.15 s (limits.deadline)" in plan.reasons[0].message
     assert act.left.wait(PATIENCE)
 
 
@@ -228,7 +229,7 @@ def until_asked(request):
 def begins_late(request):
     """Says how its search is ended after it should have ended."""
     told = threading.Event()
-    threading.Event().wait((EARLY + 0.1) * request.limits.deadline)
+    threading.Event().wait((STRETCH * EARLY + 0.1) * request.limits.deadline)
     on_cancel(told.set)
     return FirstFit().headworks_schedule(Problem.of(request)) if told.is_set() else None
 
@@ -236,7 +237,7 @@ def begins_late(request):
 def cannot_end(request):
     """Fails when it is asked to end, and goes on."""
     on_cancel(lambda: 1 / 0)
-    threading.Event().wait((EARLY + 0.1) * request.limits.deadline)
+    threading.Event().wait((STRETCH * EARLY + 0.1) * request.limits.deadline)
     return FirstFit().headworks_schedule(Problem.of(request))
 
 
@@ -250,7 +251,7 @@ def early(monkeypatch):
 def test_a_search_is_asked_for_its_best_plan_at_its_share_of_the_deadline(early):
     plan = PluginHost().with_plugin("act", Scheduler(until_asked)).schedule("act", early)
     assert (plan.label, [reason.code for reason in plan.reasons]) == ("ok, ended early", [ENDED_EARLY])
-    assert EARLY * 20.0 - 0.1 <= float(plan.explanation) < 20.0
+    assert EARLY * 20.0 - 0.1 <= float(plan.explanation) < STRETCH * 20.0
     assert 0.5 < ASKED < 0.95  # not long before the deadline, and not too late
 
 
@@ -333,7 +334,7 @@ def test_one_that_begins_late_is_told_at_once_and_one_that_cannot_end_may_go_on(
 
 def late(request):
     """Says nothing of how its search is ended, and answers after it would have been asked."""
-    threading.Event().wait((EARLY + 0.1) * request.limits.deadline)
+    threading.Event().wait((STRETCH * EARLY + 0.1) * request.limits.deadline)
     return FirstFit().headworks_schedule(Problem.of(request))
 
 

@@ -14,6 +14,7 @@ import headworks
 from headworks.hooks import Description, hookimpl
 from headworks.model import Limits
 from headworks.plugins.host import PluginHost
+from headworks.plugins.planning_time import STRETCH
 from headworks.problem import Problem
 from headworks.testing import CAPABILITIES, RULES, FirstFit, make_cases
 from headworks.testing.rule import MEANING, SkipRule
@@ -184,7 +185,7 @@ class TooLateAtTimes(FirstFit):
     def headworks_schedule(self, problem, options):
         self.calls += 1
         if self.calls > 1:
-            time.sleep(2 * problem.request.limits.deadline)
+            time.sleep((STRETCH + 1) * problem.request.limits.deadline)
         return FirstFit.headworks_schedule(self, problem, options)
 
 
