@@ -12,7 +12,7 @@ from headworks.control.loop import Control, Loop
 from headworks.documents import write
 from headworks.errors import DocumentError, EngineError, OptionError
 from headworks.hooks import hookimpl
-from headworks.model import Metrics
+from headworks.model import Limits, Metrics
 from headworks.plugins.host import PluginHost
 from headworks.problem import Problem
 from headworks.testing import FirstFit
@@ -39,7 +39,7 @@ def loop_on(made, scheduler, **more):
     host = PluginHost().with_plugin("sim", sim).with_plugin("judge", scheduler)
     return target, Loop(
         host,
-        Control(scheduler="judge", engine="sim", window=10.0, guards=Guards(cooldown=0.0)),
+        Control(scheduler="judge", engine="sim", limits=Limits(), window=10.0, guards=Guards(cooldown=0.0)),
         target,
         clock=target.clock,
     )
