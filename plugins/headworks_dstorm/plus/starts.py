@@ -63,9 +63,12 @@ CHAIN, LONGEST = 16, 512
 LEVELS, NEAR = 5, 0.98
 """Limits of links that are tried, at most, where no placement keeps all; the last ones are nearer than that share."""
 
-LITTLE, DIVIDED = 20, (0.75, 0.25)
-"""Annealing leaves a `LITTLE`th of a start's traffic at the best: where the second start of a large problem would cost
-least then, it has the first of these shares of the steps. The start that costs least now needs fewer."""
+LITTLE = 20
+"""Annealing leaves a `LITTLE`th of a start's traffic at the best: of a large problem another start that would cost least
+then is annealed before the one that costs least now."""
+
+REST = 8
+"""Part of the steps that a second start of a large problem has, where it still costs least: it needs fewer."""
 
 SMALL = 200
 """Tasks up to which each start is annealed: small problems end in different places. A larger one halves the steps that
@@ -252,9 +255,11 @@ def _searched(
     exchange = Exchange(problem)
     if problem.m * exchange.segments > CELLS:  # what nodes exchange with segments is one array
         return
-    shares = DIVIDED if problem.n > SMALL and len(begun) == len(DIVIDED) else [1 / len(begun)] * len(begun)
-    for start, share in zip(begun, shares, strict=True):
-        part = int(share * steps)
+    least = begun[-1].cost
+    for number, start in enumerate(begun):
+        if problem.n > SMALL and number and start.cost > least:  # it was overtaken
+            break
+        part = _part(problem, steps, number, len(begun))
         node_of = anneal(
             problem,
             exchange,
@@ -266,14 +271,24 @@ def _searched(
             ended=ended.is_set,
         )
         how = f"{'up to ' if ended.is_set() else ''}{part} steps of annealing (seed {seed})"
-        yield _candidate(problem, options, f"{start.origin}, {how}", node_of)
+        found = _candidate(problem, options, f"{start.origin}, {how}", node_of)
+        least = min(least, found.cost)
+        yield found
+
+
+def _part(problem: Problem, steps: int, number: int, of: int) -> int:
+    """Steps of an annealing by its number: small problems have equal parts, of large ones the second has the rest."""
+    if problem.n <= SMALL or of == 1:
+        return steps // of
+    return steps // REST if number else steps - steps // REST
 
 
 def _promising(problem: Problem, starts: list[Candidate]) -> list[Candidate]:
-    """Of starts in order of cost the first, after the next one unless that would cost more with little traffic."""
+    """Of starts in order of cost the first, after that one which would cost least with little of its traffic."""
     first, *others = starts if problem.n <= MANY else starts[:1]
-    if others and attrs.evolve(others[0], traffic=others[0].traffic // LITTLE).cost < first.cost:
-        return [others[0], first]
+    left = [attrs.evolve(each, traffic=each.traffic // LITTLE).cost for each in others]
+    if left and min(left) < first.cost:
+        return [others[left.index(min(left))], first]
     return [first]
 
 

@@ -48,10 +48,9 @@ def whole(problem: Problem, fewest: int, cost: Callable[[Ints], Any], ended: Cal
     """
     order = by_availability(problem)
     best = whole_topologies(problem, order[fewest:], ended=ended)
-    least = cost(best)
     if problem.n > MANY and (best >= 0).all():
         return best
-    low, high, number = fewest, problem.m, problem.m
+    low, high, number, least = fewest, problem.m, problem.m, cost(best)
     for _ in range(1 + LOOKS if problem.n <= MANY else 1):
         if ended():
             break

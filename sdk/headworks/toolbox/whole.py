@@ -74,11 +74,15 @@ class _WholePacking:
     def keep_whole(self, tasks: Ints) -> bool:
         """Place tasks together: whether a node has room for all of them."""
         room, need = self.room, self._problem.demand[tasks].sum(axis=0)
-        fits = np.flatnonzero(self._open(tasks, need))
-        left = ((room.free[fits] - need) / self._widest).sum(axis=1)
-        used = self._used[fits]
+        open_, left = self._open(tasks, need), np.zeros(self._problem.m)
+        for free, widest in zip(room.free.T, self._widest.tolist(), strict=True):
+            left += free / widest
         # of nodes in use the fullest, else the largest: the more there is room for, the fewer are needed
-        for node in fits[np.lexsort((np.where(used, left, -left), ~used))][:TRIES].tolist():
+        order = np.where(self._used, left, 2 * len(need) - left)
+        order[~open_] = np.inf
+        for _ in range(min(TRIES, int(open_.sum()))):
+            node = int(order.argmin())
+            order[node] = np.inf
             placed = 0
             for alike in self._alike(tasks):
                 placed += (count := room.place_alike(alike, node))
