@@ -64,8 +64,8 @@ LEVELS, NEAR = 5, 0.98
 """Limits of links that are tried, at most, where no placement keeps all; the last ones are nearer than that share."""
 
 LITTLE = 20
-"""Annealing leaves a `LITTLE`th of a start's traffic at the best: of a large problem another start that would cost least
-then is annealed before the one that costs least now."""
+"""Annealing leaves a `LITTLE`th of a start's traffic at the best: another start of a large problem that would cost
+least then is annealed before the one that costs least now."""
 
 REST = 8
 """Part of the steps that a second start of a large problem has, where it still costs least: it needs fewer."""
