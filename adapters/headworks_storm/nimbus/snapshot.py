@@ -7,6 +7,7 @@ task with index k of the model.
 from __future__ import annotations
 
 import json
+import math
 from collections import defaultdict
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -190,8 +191,18 @@ def _node(data: Mapping[str, Any]) -> Node:
         rack=data["rack"],
         slots=tuple(sorted(data["ports"])),
         capacity=_resources(data["resources"]),
-        machine_type=data.get("machine"),  # a jar of before does not say it
+        machine_type=data.get("machine"),
+        bandwidth=_rate(data.get("bandwidth")),
     )
+
+
+def _rate(said: str | None) -> float | None:
+    """Bytes/s that an operator wrote; None for what is no such number."""
+    try:
+        found = float(said or "")
+    except ValueError:
+        return None
+    return found if 0 < found < math.inf else None
 
 
 def _scheduled(data: Mapping[str, Any], isolated: int | None) -> Scheduled:

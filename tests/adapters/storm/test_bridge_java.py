@@ -220,7 +220,7 @@ def thesis(jvm: Any) -> Any:
         f"s{number:02}": scheduler.SupervisorDetails(
             f"s{number:02}",
             f"127.0.1.{number}",
-            {"headworks.machine.type": "c4.large"},
+            {"headworks.machine.type": "c4.large", "headworks.bandwidth": "125e6" if number else "fast"},
             [6700, 6701],
             {"cpu.pcore.percent": 200.0, "memory.mb": 3840.0},
         )
@@ -246,6 +246,7 @@ def test_sps_reproduces_table_8_of_its_thesis_from_what_nimbus_asks(jvm: Any, tm
     scheduler.cleanup()
     (request,) = asked
     assert {node.machine_type for node in request.cluster.nodes} == {"c4.large"}
+    assert {node.bandwidth for node in request.cluster.nodes} == {125e6, None}
     placed = {name: cluster.getAssignmentById(name).getExecutorToSlot().values() for name in USE_CASE_1}
     nodes = {name: len({slot.getNodeId() for slot in slots}) for name, slots in placed.items()}
     assert nodes == {"EventTP1": 6, "EventTP2": 6, "ArchivalTP1": 2, "ArchivalTP2": 2}

@@ -22,6 +22,7 @@ import org.apache.storm.scheduler.TopologyDetails;
 final class Snapshot {
     static final int VERSION = 1;
     private static final String MACHINE = "headworks.machine.type";
+    private static final String BANDWIDTH = "headworks.bandwidth";
     /** What the process beside Nimbus needs to know how long a plan may take, each in seconds. */
     private static final List<String> TIMES = List.of(
         DaemonConfig.NIMBUS_MONITOR_FREQ_SECS, DaemonConfig.NIMBUS_TASK_LAUNCH_SECS,
@@ -93,15 +94,16 @@ final class Snapshot {
         numbers("ports", new TreeSet<>(supervisor.getAllPorts()));
         json.writeObjectField("resources", new TreeMap<>(supervisor.getTotalResources().toNormalizedMap()));
         json.writeBooleanField("blacklisted", cluster.isBlacklistedHost(host));
-        json.writeStringField("machine", machine(supervisor));
+        json.writeStringField("machine", said(supervisor, MACHINE));
+        json.writeStringField("bandwidth", said(supervisor, BANDWIDTH));
         json.writeEndObject();
     }
 
-    /** The type of a supervisor's machine, as its {@code supervisor.scheduler.meta} says; null if it does not. */
-    private static String machine(SupervisorDetails supervisor) {
+    /** What the {@code supervisor.scheduler.meta} of a supervisor says of its machine; null if it does not. */
+    private static String said(SupervisorDetails supervisor, String name) {
         Object meta = supervisor.getSchedulerMeta();
-        Object type = meta instanceof Map ? ((Map<?, ?>) meta).get(MACHINE) : null;
-        return type == null ? null : type.toString();
+        Object value = meta instanceof Map ? ((Map<?, ?>) meta).get(name) : null;
+        return value == null ? null : value.toString();
     }
 
     private void numbers(String name, Collection<Integer> values) throws IOException {

@@ -31,9 +31,9 @@ class SnapshotTest {
             + "'settings':{'nimbus.monitor.freq.secs':10,'nimbus.task.launch.secs':120,"
             + "'nimbus.task.timeout.secs':30,'supervisor.worker.start.timeout.secs':120},'supervisors':["
             + "{'id':'s0','host':'h0','rack':'/default-rack','ports':[6700,6701],"
-            + "'resources':{'cpu.pcore.percent':400.0,'memory.mb':4096.0},'blacklisted':false,'machine':null},"
+            + "'resources':{'cpu.pcore.percent':400.0,'memory.mb':4096.0},'blacklisted':false,'machine':null,'bandwidth':null},"
             + "{'id':'s1','host':'h1','rack':'/default-rack','ports':[6700,6701],"
-            + "'resources':{'cpu.pcore.percent':400.0,'memory.mb':4096.0},'blacklisted':true,'machine':null}],'topologies':[]}",
+            + "'resources':{'cpu.pcore.percent':400.0,'memory.mb':4096.0},'blacklisted':true,'machine':null,'bandwidth':null}],'topologies':[]}",
             round.toString().replace('"', '\''));
     }
 
