@@ -20,11 +20,21 @@ if TYPE_CHECKING:
     from headworks_lab.evidence.variants import Improved
 
 ClaimStatus = Literal[
-    "exact", "predicted", "calibrated", "measured", "follows", "worked by hand", "not reproducible", "differs"
+    "exact",
+    "predicted",
+    "calibrated",
+    "measured",
+    "follows",
+    "by the variant",
+    "worked by hand",
+    "not reproducible",
+    "differs",
 ]
 STATUSES: tuple[ClaimStatus, ...] = get_args(ClaimStatus)
-PROSE = {"follows": "follow from others"}
+PROSE = {"follows": "follow from others", "by the variant": "by a variant"}
 """Statuses that read otherwise in a sentence."""
+SELDOM = ("measured", "by the variant")
+"""Statuses that have a column only where some figure has them."""
 ROUNDING = 1e-9
 """Absolute distance at which two figures are one whatever the tolerance: sums end in other last bits elsewhere."""
 
@@ -83,7 +93,7 @@ def reproduce(claim: Claim, plugin: str = "") -> Result:
     """
     found: float | str | Interval | None = None
     ours: float | str | None = None
-    note = "; ".join(filter(None, (_follows(claim), claim.note)))
+    note = "; ".join(filter(None, (_follows(claim), claim.variant and f"by {claim.variant}", claim.note)))
     try:
         found = None if claim.verify is None else claim.verify()
         ours = _figure(found)
@@ -118,13 +128,32 @@ def _follows(claim: Claim) -> str:
     return f"follows from {', '.join(claim.follows)}" if claim.follows else ""
 
 
+def counted_once(results: Sequence[Result]) -> list[Result]:
+    """The results of a plugin; where one figure of ours stands for several printed ones, the note says their spread."""
+    groups: dict[object, list[Result]] = {}
+    for each in results:
+        groups.setdefault(_alike(each), []).append(each)
+    return [_with_spread(each, groups[_alike(each)]) for each in results]
+
+
+def _with_spread(result: Result, alike: Sequence[Result]) -> Result:
+    printed = [each.printed for each in alike if isinstance(each.printed, float | int)]
+    if len(printed) < 2 or result.status == "not reproducible":
+        return result
+    spread = f"one figure of ours for {len(printed)} printed ones, {amount(min(printed))} to {amount(max(printed))}"
+    return attrs.evolve(result, note="; ".join(filter(None, (result.note, f"{spread}: it counts once"))))
+
+
+def _alike(result: Result) -> object:
+    figure = result.figure if result.status == "not reproducible" else result.ours
+    return (result.family, result.status, figure) if result.family else result.id
+
+
 def distinct(results: Iterable[Result]) -> list[Result]:
     """The first of each figure: claims of a family are one where ours is the same, or the printed one that we miss."""
     found: dict[object, Result] = {}
     for each in results:
-        figure = each.figure if each.status == "not reproducible" else each.ours
-        alike = (each.family, each.status, figure) if each.family else each.id
-        found.setdefault((each.plugin, alike), each)
+        found.setdefault((each.plugin, _alike(each)), each)
     return list(found.values())
 
 
@@ -222,13 +251,13 @@ def apart(plugin: str, results: Sequence[Result]) -> Iterator[tuple[str, str, li
 
 
 def counts(found: Mapping[str, Sequence[Result]]) -> tuple[tuple[str, ...], tuple[tuple[object, ...], ...]]:
-    """Columns, and a row a plugin: distinct figures, then those of each status; of measured ones only if there are any.
+    """Columns, and a row a plugin: distinct figures, then those of each status; of some only if there are any.
 
     Args:
         found: Recomputed figures by plugin.
     """
     each = {plugin: count(results) for plugin, results in found.items()}
-    shown = [name for name in STATUSES if name != "measured" or any(counted[name] for counted in each.values())]
+    shown = [name for name in STATUSES if name not in SELDOM or any(counted[name] for counted in each.values())]
     rows = ((name, sum(own.values()), *(own[status] for status in shown)) for name, own in each.items())
     return ("plugin", "figures", *shown), tuple(rows)
 

@@ -10,10 +10,11 @@ from attrs import validators as check
 
 from headworks.model import Plan, Request
 
-Basis = Literal["exact", "predicted", "calibrated", "measured", "worked by hand"]
+Basis = Literal["exact", "predicted", "calibrated", "measured", "by the variant", "worked by hand"]
 """What a recomputed figure rests on: the paper alone; a model whose numbers were fitted to other figures; a model some
 of whose numbers were chosen so that this figure comes out; a run of a real engine, at another size and on another
-machine than the paper's; or, where no paper prints the figure, arithmetic by hand."""
+machine than the paper's; another algorithm in place of the published one, which misses it; or, where no paper prints
+the figure, arithmetic by hand."""
 
 
 @attrs.frozen(kw_only=True)
@@ -56,6 +57,7 @@ class Claim:
         fitted: The numbers and readings that were chosen so that this figure comes out, by name.
         measured: Whether `verify` measures a real engine: what it finds stands beside the printed figure, and is judged
             by no tolerance.
+        variant: What stands in place of the published algorithm, which does not arrive at the figure; "" for nothing.
         model: Whether a model stands between the paper and the figure, which then is predicted, not exact.
         follows: Claims, by id, from which this one follows by arithmetic: it is no evidence of its own.
         family: Claims of one family count once where this code finds the same figure for them, or, where they do not
@@ -72,6 +74,7 @@ class Claim:
     tolerance: float = attrs.field(default=0.0, validator=check.ge(0))
     less: bool = False
     measured: bool = False
+    variant: str = ""
     model: bool = False
     fitted: tuple[str, ...] = attrs.field(default=(), converter=_words)
     follows: tuple[str, ...] = attrs.field(default=(), converter=_words)
@@ -99,6 +102,8 @@ class Claim:
             return "worked by hand"
         if self.measured:
             return "measured"
+        if self.variant:
+            return "by the variant"
         return "calibrated" if self.fitted else "predicted" if self.model else "exact"
 
 

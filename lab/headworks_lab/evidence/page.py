@@ -28,7 +28,8 @@ INTRO = (
     "A figure is exact where it follows from the paper alone; predicted where it comes from a model whose numbers were"
     " not chosen for it; calibrated (k) where k numbers or readings were chosen so that it comes out; follows where it"
     " follows from other figures by arithmetic, and is no evidence of its own; measured where a real engine was run,"
-    " with the 95 % interval of repetitions in parentheses. The others cannot be reproduced, for the reason given."
+    " with the 95 % interval of repetitions in parentheses; by the variant where another algorithm than the published"
+    " one arrives at it. The others cannot be reproduced, for the reason given."
     " Within is the tolerance; where it is empty, the figures have to be the same. Figures that no paper prints are"
     " worked by hand, and stand apart. Charts show printed figures on the left and ours on the right, on one scale."
 )

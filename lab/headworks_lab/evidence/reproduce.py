@@ -45,7 +45,8 @@ def command(
 
     A figure that is computed from the paper alone is exact; predicted, if from a model whose numbers were not chosen
     for it; calibrated (k), if k numbers or readings were chosen so that it comes out; follows, if it follows from other
-    figures; not reproducible, because of what the note says. What no paper prints is worked by hand. With --live real
+    figures; by the variant, if another algorithm than the published one arrives at it; not reproducible, because of
+    what the note says. What no paper prints is worked by hand. With --live real
     engines are started, and what they did is measured, whatever it is. An improved variant is shown beside the
     published scheduler and the optimum, proved or bounded. Exit code 1: some figure differs from what its plugin
     expects, or a variant is worse than the published scheduler.
@@ -106,7 +107,7 @@ def _recompute(
     from rich.progress import Progress
 
     # numpy, cattrs and rich cost 0.2 s, which the list of commands does not need.
-    from headworks_lab.evidence.claims import reproduce
+    from headworks_lab.evidence.claims import counted_once, reproduce
     from headworks_lab.evidence.variants import improve
 
     out = console(stderr=True)
@@ -121,7 +122,10 @@ def _recompute(
                 yield one
                 bar.advance(at)
 
-        found = {name: [reproduce(one, name) for one in each(name, asked, "figures")] for name, asked in claims.items()}
+        found = {
+            name: counted_once([reproduce(one, name) for one in each(name, asked, "figures")])
+            for name, asked in claims.items()
+        }
         improved = [
             improve(one, name, host)
             for name, asked in improvements.items()

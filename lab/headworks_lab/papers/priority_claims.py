@@ -77,17 +77,15 @@ def _dynamic() -> Iterator[Claim]:
 
 
 def _ample(scheduler: str) -> Iterator[Claim]:
-    for name, row in USE_CASE_1.items():
-        verify = (
-            partial(_sps, USE_CASE_1, 24, name) if scheduler == "sps" else partial(_dps, USE_CASE_1, 24, EVENTS, name)
-        )
-        yield Claim(
-            id=f"ample-{name}",
-            source="section 4.1.8 and Table 6",
-            statement=f"nodes of {name} under {scheduler.upper()}, 24 nodes for 24 desired: as the Isolation Scheduler",
-            printed=float(row.desired),
-            verify=verify,
-        )
+    """One figure: that each topology has what it desires where there is enough shows little."""
+    verify = partial(_sps, USE_CASE_1, 24) if scheduler == "sps" else partial(_dps, USE_CASE_1, 24, EVENTS)
+    yield Claim(
+        id="ample-desired",
+        source="section 4.1.8 and Table 6",
+        statement=f"nodes under {scheduler.upper()}, 24 nodes for 24 desired: as the Isolation Scheduler gives them",
+        printed=", ".join(f"{row.desired}" for row in USE_CASE_1.values()),
+        verify=lambda: ", ".join(f"{verify(name):g}" for name in USE_CASE_1),
+    )
 
 
 def _letter() -> str:

@@ -3,12 +3,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from headworks.model.scaling import with_instances
 from headworks.model.validate import check_request
+from headworks.problem import Problem
+from headworks.problem.arrays.profiles import Profiled, counts_of
 from headworks_hetero.options import Options
 from headworks_hetero.planning import as_printed
 from headworks_hetero.plugin import hetero
 from headworks_hetero.utilisation import compare_with_default, weights
-from headworks_lab.papers.hetero_claims import claims
+from headworks_lab.papers.best_placement import best_placement
+from headworks_lab.papers.hetero_claims import ALGORITHM_2, BEST, _gains, claims
 from hetero_cases import profiled
 
 CLAIMS = {claim.id: claim for claim in claims()}
@@ -38,6 +42,24 @@ def test_what_is_worked_by_hand_is_the_recurrence_of_algorithm_2_on_one_machine(
         else:
             scale *= 2
     assert CLAIMS[name].by_hand == pytest.approx(rate, rel=1e-8)
+
+
+@pytest.mark.parametrize("scenario", BEST)
+def test_the_note_says_what_algorithm_2_gains(scenario):
+    assert f"{_gains('throughput', scenario)} %" == ALGORITHM_2[scenario]
+
+
+def test_the_best_placement_of_given_numbers_is_the_best_of_all():
+    """Two components of two and three tasks on two machines: every placement is tried."""
+    request = profiled([[0.1, 0.2], [0.3, 0.25]])
+    plan = best_placement(request, {"c0": 2, "c1": 3})
+    model = Profiled.of(request)
+    tried = (np.array([[a, 2 - a], [b, 3 - b]]) for a in range(3) for b in range(4))
+    highest = max(model.max_factor(each, np.full(2, 100.0)) for each in tried)
+    problem = Problem.of(with_instances(request, plan.parallelism, priced=True))
+    found = counts_of(problem, problem.node_of(plan.assignment))
+    assert found.sum(axis=1).tolist() == [2, 3]
+    assert model.max_factor(found, np.full(2, 100.0)) == pytest.approx(highest)
 
 
 def test_weights_of_eq_8_are_shares_of_speed_that_add_up_to_the_number_of_component_types():
