@@ -57,12 +57,16 @@ class StreamSample:
 
 @attrs.frozen(kw_only=True)
 class NodeSample:
-    """One node: CPU in points and memory in MB in use, by anything that runs there."""
+    """One node: CPU in points and memory in MB in use, by anything that runs there.
+
+    `speed` is the CPU seconds that a core gets done in a second, over those of a core of the fastest node: 1 is as fast.
+    """
 
     node: str
     cpu: float | None = None
     memory: float | None = None
     source: str = ""
+    speed: float | None = attrs.field(default=None, metadata={"least": 0.01, "most": 1})
 
 
 @attrs.frozen(kw_only=True)

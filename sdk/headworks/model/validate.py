@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from headworks.errors import DocumentError, pointer
-from headworks.model import ConstraintKind, Kind, Slot
+from headworks.model import ConstraintKind, Kind, NodeSample, Slot
 from headworks.model.rates import depths, stream_rates
 from headworks.model.topology import COUNTED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from headworks.model import Component, Constraint, Limits, Request, Topology
 
@@ -81,17 +81,20 @@ def _check_limits(limits: Limits) -> None:
     """Refuse a limit that is beyond the bounds that its field states, as settings of the command line are."""
     for field in attrs.fields(type(limits)):
         value = getattr(limits, field.name)
-        if value is None or not field.metadata:
-            continue
-        _amount(value, "limits", field.name)
-        above, least, most = (field.metadata.get(name) for name in ("above", "least", "most"))
-        said = f"{value!r} is out of bounds: {{}} is needed"
-        if above is not None and value <= above:
-            raise DocumentError(pointer("limits", field.name), said.format(f"more than {above}"))
-        if least is not None and value < least:
-            raise DocumentError(pointer("limits", field.name), said.format(f"{least} or more"))
-        if most is not None and value > most:
-            raise DocumentError(pointer("limits", field.name), said.format(f"at most {most}"))
+        if value is not None and field.metadata:
+            _amount(value, "limits", field.name)
+            _bounds(value, field.metadata, "limits", field.name)
+
+
+def _bounds(value: float, stated: Mapping[str, Any], *where: str | int) -> None:
+    above, least, most = (stated.get(name) for name in ("above", "least", "most"))
+    said = f"{value!r} is out of bounds: {{}} is needed"
+    if above is not None and value <= above:
+        raise DocumentError(pointer(*where), said.format(f"more than {above}"))
+    if least is not None and value < least:
+        raise DocumentError(pointer(*where), said.format(f"{least} or more"))
+    if most is not None and value > most:
+        raise DocumentError(pointer(*where), said.format(f"at most {most}"))
 
 
 def check_counts(data: Any) -> None:
@@ -311,7 +314,10 @@ def _check_references(request: Request) -> None:
     for task in request.assignment:
         _known(task, tasks, "task", "assignment", task)
     _samples(metrics.tasks, "task", tasks, ("cpu", "memory", "received", "emitted", "queue", "state"), "tasks")
-    _samples(metrics.nodes, "node", nodes, ("cpu", "memory"), "nodes")
+    _samples(metrics.nodes, "node", nodes, ("cpu", "memory", "speed"), "nodes")
+    for index, sample in enumerate(metrics.nodes):
+        if sample.speed is not None:
+            _bounds(sample.speed, attrs.fields(NodeSample).speed.metadata, "metrics", "nodes", index, "speed")
     _samples(metrics.topologies, "topology", topologies, ("offered", "throughput", "latency", "interval"), "topologies")
     flows = () if _are_sound(metrics.flows, ("source", "target"), tasks, ("tuples", "bytes")) else metrics.flows
     for index, flow in enumerate(flows):

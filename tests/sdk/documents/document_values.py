@@ -59,7 +59,7 @@ def values(draw, kind):
     plan = problem.plan(draw(st.lists(st.integers(-1, problem.m - 1), min_size=problem.n, max_size=problem.n)))
     plan = attrs.evolve(plan, provenance=Provenance(scheduler="s", version="1", options=options, request=digest(asked)))
     receipt = Receipt(done=draw(st.booleans()), steps=(Step(action="move", subject="t"),), undo=plan.assignment)
-    samples = {"nodes": (NodeSample(node=asked.cluster.nodes[0].id, memory=0.1),)}
+    samples = {"nodes": (NodeSample(node=asked.cluster.nodes[0].id, memory=0.1, speed=0.5),)}
     one = asked.topologies[0]
     ends = {"source": one.components[0].id, "target": one.components[-1].id}
     samples["streams"] = (StreamSample(topology=one.id, **ends, bytes=1.5),)

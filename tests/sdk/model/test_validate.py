@@ -135,6 +135,16 @@ def test_a_limit_is_within_the_bounds_of_its_field(limits, name, message):
     assert (where, said[: len(message)]) == (f"/limits/{name}", message)
 
 
+@pytest.mark.parametrize(("speed", "message"), [
+    (0.0, "0.0 is out of bounds: 0.01 or more is needed"),
+    (1.5, "1.5 is out of bounds: at most 1 is needed"),
+    (math.nan, "nan is not an amount: a number of 0 to 1e+15 is needed"),
+])  # fmt: skip
+def test_no_node_is_faster_than_the_fastest_or_stands_still(speed, message):
+    assert refused(put(WHOLE, (*NODE, "speed"), speed)) == ("/metrics/nodes/1/speed", message)
+    check_request(put(WHOLE, (*NODE, "speed"), 0.5))
+
+
 @pytest.mark.parametrize("path", [("cluster", "nodes", 1, "id"), (*WORKERS, "id"), (*WORKERS, "components", 1, "id")])
 @pytest.mark.parametrize("name", ["", "a\nb", "\x00"])
 def test_an_id_can_be_shown(path, name):

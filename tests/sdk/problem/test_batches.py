@@ -20,6 +20,7 @@ from headworks.model import (
     FrozenMap,
     Limits,
     Metrics,
+    NodeSample,
     Plan,
     Slot,
     Stream,
@@ -55,6 +56,7 @@ def takes(problem, node_of):
                 level[name] = 1 + max((level[source] for source in before[name]), default=-1)
     cores = [max(int(capacity // 100), 1) for capacity in problem.capacity[:, 0].tolist()]
     cpu = {each.task: each.cpu for each in problem.request.metrics.tasks if each.cpu is not None}
+    speed = {each.node: each.speed for each in problem.request.metrics.nodes if each.speed is not None}
     whole = 0.0
     for stage in range(max(level.values(), default=-1) + 1):
         clocks = [[0.0] * count for count in cores]
@@ -62,7 +64,8 @@ def takes(problem, node_of):
             if level[task.component] == stage:
                 own = clocks[at]
                 first = own.index(min(own))
-                own[first] += cpu.get(task.id, problem.demand[problem.task_index[task.id], 0]) / 100
+                work = cpu.get(task.id, problem.demand[problem.task_index[task.id], 0]) / 100
+                own[first] += work / speed.get(problem.node_ids[at], 1.0)
         whole += max(max(own) for own in clocks)
     return whole
 
@@ -74,8 +77,10 @@ def questions(draw):
     first = next((each for each in asked.topologies if each.tasks()), None)
     assume(first is not None and asked.cluster.nodes)
     tasks = {task.id for task in first.tasks()}
+    speeds = st.none() | st.sampled_from([0.01, 0.5, 0.9, 1.0])
     metrics = attrs.evolve(
         asked.metrics,
+        nodes=tuple(NodeSample(node=each.id, speed=draw(speeds)) for each in asked.cluster.nodes),
         tasks=tuple(each for each in asked.metrics.tasks if each.task in tasks),
         flows=tuple(each for each in asked.metrics.flows if {each.source, each.target} <= tasks),
         topologies=(),
@@ -369,6 +374,27 @@ def test_no_scheduler_makes_a_batch_longer_than_the_engine_itself(name):
         assert math.isclose(
             plan.scores.batch_seconds, takes(problem, problem.node_of(plan.assignment).tolist()), rel_tol=1e-5
         )
+
+
+@pytest.mark.parametrize("name", SCHEDULERS)
+@pytest.mark.parametrize(("waves", "blind"), [(2, 4 / 3), (4, 8 / 5)])
+def test_a_slow_node_is_given_less(name, waves, blind):
+    """Equal tasks, `waves` for each core: as many for each node take `blind` times as long as by the engine itself."""
+    parts = chain(component("a", 6 * waves, cpu=10.0), component("b", 6 * waves, cpu=10.0))
+    pairs = [
+        Flow(source=f"t/a/{i}", target=f"t/b/{j}", tuples=1.0) for i in range(6 * waves) for j in range(6 * waves)
+    ]
+    speeds = (NodeSample(node="x", speed=1.0), NodeSample(node="z", speed=0.5))
+    nodes = [node(each, 200.0) for each in "xyz"]
+    known = request(nodes, [parts], metrics=Metrics(flows=tuple(pairs), nodes=speeds))
+    problem = Problem.of(known)
+    own = takes(problem, problem.slowdown.free.tolist())
+    plan = HOST.schedule(name, known)
+    if plan.status == "ok":
+        assert takes(problem, problem.node_of(plan.assignment).tolist()) <= own * (1 + 1e-6)
+    evenly = np.arange(problem.n) % 3
+    assert takes(problem, evenly.tolist()) == pytest.approx(blind * own)
+    assert problem.plan(evenly).scores.batch_seconds <= own * (1 + 1e-6)
 
 
 def constrained(seed):

@@ -102,6 +102,15 @@ class Arrays:
         return np.array([np.inf if each.bandwidth is None else max(each.bandwidth, 1.0) for each in nodes])
 
     @cached_property
+    def speed(self) -> NDArray[np.float64]:
+        """Speed of each node's cores relative to the fastest, float64 (m,); 1 where that was not measured."""
+        speed = np.ones(self.m)
+        for sample in self.request.metrics.nodes:
+            if sample.speed is not None:
+                speed[self.node_index[sample.node]] = sample.speed
+        return speed
+
+    @cached_property
     def prices(self) -> NDArray[np.float64]:
         """Price of each node per hour, float64 (m,); 0 where none is stated."""
         nodes = sorted(self.request.cluster.nodes, key=lambda node: node.id)

@@ -40,6 +40,7 @@ class Batch:
         interval: Seconds from one batch to the next, whose tuples a batch holds; 1 if that was not measured.
         stages: Tasks of each stage, in order; components that wait for the same ones run side by side, as one stage.
         cores: int64 (m,), tasks that each node runs at once.
+        speed: float64 (m,), CPU seconds that a core of each node gets done in a second, 1 where that is not known.
         bandwidth: float64 (m,), bytes/s that each node takes in, inf where that is not known.
         demand: float64 (n,), CPU points of each task, measured where that was done.
         state: float64 (n,), bytes of state of each task.
@@ -51,6 +52,7 @@ class Batch:
     interval: float
     stages: tuple[Ints, ...]
     cores: Ints
+    speed: Floats
     bandwidth: Floats
     demand: Floats
     state: Floats
@@ -89,14 +91,14 @@ class Batch:
         Args:
             tasks: Indices of the tasks, in order.
         """
-        work, cores = self.work, int(self.cores[node])
+        work, cores, speed = self.work, int(self.cores[node]), float(self.speed[node])
         if len(tasks) <= cores:
-            return max((work[task] for task in tasks), default=0.0)
+            return max((work[task] for task in tasks), default=0.0) / speed
         ends = [work[task] for task in tasks[:cores]]
         heapq.heapify(ends)
         for task in tasks[cores:]:
             heapq.heapreplace(ends, ends[0] + work[task])
-        return max(ends)
+        return max(ends) / speed
 
     def state_seconds(self, node_of: Ints) -> float:
         """Further seconds of the first batch, in which nodes load the state of running tasks that move to them."""
@@ -159,6 +161,7 @@ def _batches(problem: Arrays) -> Iterator[Batch]:
                 interval=interval.get(topology.id) or 1.0,
                 stages=stages,
                 cores=np.maximum(problem.capacity[:, 0] // CORE, 1).astype(np.int64),
+                speed=problem.speed,
                 bandwidth=problem.bandwidth,
                 demand=demand,
                 state=state,

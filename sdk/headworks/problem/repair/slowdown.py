@@ -98,7 +98,7 @@ def slowdown_of(problem: Arrays, rules: tuple[PlacementRule, ...]) -> Slowdown |
 
 def _free(problem: Arrays, batch: Batch, rules: tuple[PlacementRule, ...]) -> Ints | None:
     """List scheduling of each stage over the cores of all nodes that have room; None where a task finds none."""
-    room, work = Room(problem, rules), batch.work
+    room, work, speed = Room(problem, rules), batch.work, batch.speed.tolist()
     for tasks in batch.stages:
         ends = [[0.0] * cores for cores in batch.cores.tolist()]
         first = np.zeros(problem.m)
@@ -110,7 +110,7 @@ def _free(problem: Arrays, batch: Batch, rules: tuple[PlacementRule, ...]) -> In
                     return None
                 node = int(np.where(open_to, first, np.inf).argmin())
                 room.place(task, node)
-            heapq.heapreplace(ends[node], ends[node][0] + work[task])
+            heapq.heapreplace(ends[node], ends[node][0] + work[task] / speed[node])
             first[node] = ends[node][0]
     return room.node_of.copy()
 
@@ -257,7 +257,7 @@ class _Balancing:
     def _target(self, stage: int, task: int, node: int, slowest: float) -> tuple[float, int] | None:
         """Units of traffic for each second less, and the node to which they are the fewest; None if nothing helps."""
         room, on = self._placement.room, self._placement.on[stage]
-        times, work = self._placement.times[stage], self._batch.work[task]
+        times, work = self._placement.times[stage], self._batch.work[task] / self._batch.speed
         # A node that has a free core takes the task beside its others, any other after some of them.
         ends = np.maximum(times + work / self._batch.cores, work)
         open_to = (ends < slowest * (1 - OVER)) & (np.arange(self._problem.m) != node)
