@@ -153,7 +153,7 @@ def test_a_topology_that_does_not_fit_is_not_started(name):
     assert "cpu" in answer["status"]["wc"] or name == "sps-v2"  # which names the nodes that it may use
 
 
-@pytest.mark.parametrize("asked", [{"cpu.pcore.percent": 1.8e308}, {"onheap.memory.mb": 1e300, "gpu": 1e20}])
+@pytest.mark.parametrize("asked", [{"gpu": 1.8e308}, {"onheap.memory.mb": 1e300, "gpu": 1e20}])
 def test_what_one_topology_asks_for_beyond_all_measure_stops_no_other(asked):
     limitless = word_count(heap=1.8e308)  # as many write that a worker's heap has no limit
     greedy = word_count("greedy")
@@ -162,6 +162,13 @@ def test_what_one_topology_asks_for_beyond_all_measure_stops_no_other(asked):
     assert sorted(task for flat in executors(answer).values() for task in flat[::2]) == [1, 2, 3, 4]
     assert "greedy" not in answer["topologies"]
     assert "not started" in answer["status"]["greedy"]
+
+
+def test_an_executor_that_asks_for_more_cpu_than_a_thread_can_use_is_placed():
+    greedy = word_count("greedy")
+    greedy["components"][1]["resources"] |= {"cpu.pcore.percent": 1.8e308}
+    _, answer = ask(round_text([supervisor("a", cpu=400.0)], [greedy]))
+    assert "greedy" in answer["topologies"]
 
 
 def test_of_many_reasons_the_first_two_are_told():

@@ -93,6 +93,7 @@ CASES = {
     "journal": ("rounds", lambda seen: seen.journal.journal.path.name, "rounds"),
     "json": (True, lambda seen: seen.as_json, True),
     "deadline": (7.5, lambda seen: seen.control.limits.deadline, 7.5),
+    "fill": (0.5, lambda seen: (seen.control.limits.fill, seen.settings.fill), (0.5, 0.5)),
     "max-moves": (1, lambda seen: seen.control.limits.max_moves, 1),
     "window": (2.5, lambda seen: seen.control.window, 2.5),
     "shadow": (True, lambda seen: (seen.control.shadow, "headworks.shadow: true" in seen.said.stderr), (True, True)),

@@ -92,11 +92,11 @@ def test_the_options_of_one_plugin_are_shown_with_what_they_take():
     data = {each["name"]: each for each in json.loads(invoke("plugins", "optimal", "--json").stdout)}
     assert data["objective"] == {
         "name": "objective",
-        "takes": "auto | traffic | throughput",
+        "takes": "auto | load | traffic | throughput",
         "default": "auto",
         "required": False,
     }
-    assert "auto | traffic | throughput" in invoke("plugins", "optimal").stdout
+    assert "auto | load | traffic | throughput" in invoke("plugins", "optimal").stdout
     assert "there is no plugin 'optimol', did you mean optimal?" in str(invoke("plugins", "optimol").exception)
 
 
