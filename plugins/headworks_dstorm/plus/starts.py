@@ -25,6 +25,7 @@ from headworks_dstorm.plus.anneal import anneal
 from headworks_dstorm.plus.chains import CHAINS, anneal_chains
 from headworks_dstorm.plus.exchange import Exchange
 from headworks_dstorm.plus.fill import fill
+from headworks_dstorm.plus.groups import regroup
 from headworks_dstorm.plus.whole import MANY, mostly_whole, whole
 from headworks_dstorm.settling import runs, schedule, settled
 
@@ -62,6 +63,9 @@ CHAIN, LONGEST = 16, 512
 
 LEVELS, NEAR = 5, 0.98
 """Limits of links that are tried, at most, where no placement keeps all; the last ones are nearer than that share."""
+
+AS_MANY = 500
+"""Steps of annealing for each change of groups after it, which takes as long as some 50 of them."""
 
 LITTLE = 20
 """Annealing leaves a `LITTLE`th of a start's traffic at the best: another start of a large problem that would cost
@@ -270,6 +274,11 @@ def _searched(
             limit=limit,
             ended=ended.is_set,
         )
+        if CHAINED < problem.n <= MANY and np.isinf(limit).all():
+            groups = part // AS_MANY
+            node_of = regroup(
+                problem, exchange, node_of, steps=groups, seed=seed, node_cost=node_cost, ended=ended.is_set
+            )
         how = f"{'up to ' if ended.is_set() else ''}{part} steps of annealing (seed {seed})"
         found = _candidate(problem, options, f"{start.origin}, {how}", node_of)
         least = min(least, found.cost)
