@@ -58,7 +58,10 @@ class Cell:
             for index, cpu in enumerate(self.nodes)
         )
         need = self.load * sum(self.nodes) / self.topologies
-        made = tuple(_word_count(f"t{index}", need, RATE / self.topologies) for index in range(self.topologies))
+        made = tuple(
+            attrs.evolve(_word_count(f"t{index}", need, RATE / self.topologies), workers=len(nodes))
+            for index in range(self.topologies)
+        )
         return Request(cluster=Cluster(nodes=nodes), topologies=made)
 
 
