@@ -59,7 +59,7 @@ class StreamSample:
 class NodeSample:
     """One node: CPU in points and memory in MB in use, by anything that runs there.
 
-    `speed` is the CPU seconds that a core gets done in a second, over those of a core of the fastest node: 1 is as fast.
+    `speed` is the CPU seconds that a core gets done in a second, over those on the fastest node: 1 is as fast.
     """
 
     node: str

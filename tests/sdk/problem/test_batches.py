@@ -381,9 +381,7 @@ def test_no_scheduler_makes_a_batch_longer_than_the_engine_itself(name):
 def test_a_slow_node_is_given_less(name, waves, blind):
     """Equal tasks, `waves` for each core: as many for each node take `blind` times as long as by the engine itself."""
     parts = chain(component("a", 6 * waves, cpu=10.0), component("b", 6 * waves, cpu=10.0))
-    pairs = [
-        Flow(source=f"t/a/{i}", target=f"t/b/{j}", tuples=1.0) for i in range(6 * waves) for j in range(6 * waves)
-    ]
+    pairs = [Flow(source=f"t/a/{i}", target=f"t/b/{j}", tuples=1.0) for i in range(6 * waves) for j in range(6 * waves)]
     speeds = (NodeSample(node="x", speed=1.0), NodeSample(node="z", speed=0.5))
     nodes = [node(each, 200.0) for each in "xyz"]
     known = request(nodes, [parts], metrics=Metrics(flows=tuple(pairs), nodes=speeds))
