@@ -27,12 +27,13 @@ from headworks_spark.events.batch import budget, measurable
 from headworks_spark.events.flows import exchanges, flows, stream
 from headworks_spark.events.intake import intake
 from headworks_spark.events.sizes import state_of
+from headworks_spark.events.speed import node_speeds
 from headworks_spark.nodes import nodes
 from headworks_spark.placement.operators import by_stage, read_plan
 from headworks_spark.target import PORT, with_measured
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from headworks_spark.driver.usage import Usage
     from headworks_spark.events.event import QueryProgress, TaskEnd
@@ -198,17 +199,19 @@ def observation(target: SparkTarget, jobs: Sequence[Job], *, begin: float | None
             the first one's start. Rates are averages from then to the end of the last.
     """
     cluster = Cluster(nodes=nodes(target.spark))
+    speed = speeds(target, jobs, {node.id for node in cluster.nodes})
     if not jobs:
-        return Observation(cluster=cluster, topologies=(target.topology,))
+        known = tuple(NodeSample(node=node, speed=each, source="tasks") for node, each in speed.items())
+        return Observation(cluster=cluster, topologies=(target.topology,), metrics=Metrics(nodes=known))
     # Pauses between batches are part of it: a query that is idle half of the time has half of the rate and of the CPU.
     period = max(jobs[-1].end.time - (begin or jobs[0].start.time), 1e-3)
     found = tuple(exchanges(target.topology.id, target.stages, target.meant(jobs), period))
     metrics = Metrics(
         window=period,
-        tasks=tuple(_task_samples(target, jobs, period)),
+        tasks=tuple(_task_samples(target, jobs, period, speed)),
         flows=tuple(flow for each in found for flow in flows(each)),
         streams=tuple(each for each in map(stream, found) if each is not None),
-        nodes=tuple(_node_samples(jobs, period, {node.id for node in cluster.nodes})),
+        nodes=tuple(_node_samples(jobs, period, {node.id for node in cluster.nodes}, speed)),
         topologies=(_topology_sample(target, jobs, period),),
     )
     topology = with_measured(target.topology, metrics)
@@ -302,8 +305,22 @@ def _placed(target: SparkTarget, job: Job) -> Iterator[tuple[str, TaskEnd]]:
                 yield Task(target.topology.id, component.id, end.partition).id, end
 
 
-def _task_samples(target: SparkTarget, jobs: Sequence[Job], period: float) -> Iterator[TaskSample]:
-    """CPU in points; time in Python workers is wall time, so an upper bound of its CPU."""
+def speeds(target: SparkTarget, jobs: Sequence[Job], alive: Collection[str]) -> dict[str, float]:
+    """Speed of nodes, as far as batches of a target tell it: all that its recorder remembers, else some of them.
+
+    Args:
+        jobs: Finished jobs of it, oldest first, that count where it has no recorder.
+        alive: Nodes that count.
+    """
+    remembered = jobs if target.recorder is None else target.recorder.jobs(target.scope)
+    parts = [component.id for component in target.topology.components]
+    return node_speeds([[target.ran(job, part) for part in parts] for job in remembered], alive)
+
+
+def _task_samples(
+    target: SparkTarget, jobs: Sequence[Job], period: float, speed: Mapping[str, float]
+) -> Iterator[TaskSample]:
+    """CPU in points; time in Python workers is wall time, times the node's speed an upper bound of its CPU."""
     ends: dict[str, list[TaskEnd]] = defaultdict(list)
     for job in jobs:
         for task, end in _placed(target, job):
@@ -313,7 +330,7 @@ def _task_samples(target: SparkTarget, jobs: Sequence[Job], period: float) -> It
         python = any(end.python is not None for end in ends[task])
         yield TaskSample(
             task=task,
-            cpu=100.0 * sum(_cpu(end) for end in ends[task]) / period,
+            cpu=100.0 * sum(_cpu(end, speed) for end in ends[task]) / period,
             received=sum(end.read + end.taken for end in ends[task]) / period,
             emitted=sum(end.written + end.output for end in ends[task]) / period,
             source="jvm+python_wall" if python else "jvm",
@@ -340,18 +357,21 @@ def _reports(target: SparkTarget, jobs: Sequence[Job]) -> list[QueryProgress]:
     return [each for each in _recorder(target).progress(query) if each.batch <= last]
 
 
-def _cpu(end: TaskEnd) -> float:
-    return end.cpu + (end.python or 0.0)
+def _cpu(end: TaskEnd, speed: Mapping[str, float]) -> float:
+    """CPU seconds; those in Python workers are as many as a core of the node gets done in their time."""
+    return end.cpu + (end.python or 0.0) * speed.get(end.host, 1.0)
 
 
-def _node_samples(jobs: Sequence[Job], period: float, alive: set[str]) -> Iterator[NodeSample]:
+def _node_samples(
+    jobs: Sequence[Job], period: float, alive: set[str], speed: Mapping[str, float]
+) -> Iterator[NodeSample]:
     used = dict.fromkeys(alive, 0.0)
     for job in jobs:
         for end in job.tasks:
             if end.host in alive:
-                used[end.host] += _cpu(end)
+                used[end.host] += _cpu(end, speed)
     for node in sorted(used):
-        yield NodeSample(node=node, cpu=100.0 * used[node] / period, source="tasks")
+        yield NodeSample(node=node, cpu=100.0 * used[node] / period, source="tasks", speed=speed.get(node))
 
 
 def _topology_sample(target: SparkTarget, jobs: Sequence[Job], period: float) -> TopologySample:

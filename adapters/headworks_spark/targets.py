@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from itertools import chain
+from statistics import median
 from typing import TYPE_CHECKING
 
 import attrs
@@ -75,15 +76,12 @@ def _watched(members: Sequence[SparkTarget], opened: float) -> Iterator[Observat
 
 def merged(seen: Sequence[Observation]) -> Observation:
     """One observation of several queries on the same nodes; what nodes were seen to do for each is added up."""
-    used: dict[str, float] = defaultdict(float)
-    for sample in chain.from_iterable(each.metrics.nodes for each in seen):
-        used[sample.node] += sample.cpu or 0.0
     metrics = Metrics(
         window=max(each.metrics.window for each in seen),
         tasks=tuple(chain.from_iterable(each.metrics.tasks for each in seen)),
         flows=tuple(chain.from_iterable(each.metrics.flows for each in seen)),
         streams=tuple(chain.from_iterable(each.metrics.streams for each in seen)),
-        nodes=tuple(NodeSample(node=node, cpu=cpu, source="tasks") for node, cpu in sorted(used.items())),
+        nodes=tuple(_nodes(seen)),
         topologies=tuple(chain.from_iterable(each.metrics.topologies for each in seen)),
     )
     return Observation(
@@ -93,6 +91,18 @@ def merged(seen: Sequence[Observation]) -> Observation:
         metrics=metrics,
         notes=tuple(chain.from_iterable(each.notes for each in seen)),
     )
+
+
+def _nodes(seen: Sequence[Observation]) -> Iterator[NodeSample]:
+    """What nodes did for all queries together; of what these tell of a node's speed the median counts."""
+    samples: dict[str, list[NodeSample]] = defaultdict(list)
+    for sample in chain.from_iterable(each.metrics.nodes for each in seen):
+        samples[sample.node].append(sample)
+    for node, own in sorted(samples.items()):
+        used = [each.cpu for each in own if each.cpu is not None]
+        speeds = [each.speed for each in own if each.speed is not None]
+        speed = median(speeds) if speeds else None
+        yield NodeSample(node=node, cpu=sum(used) if used else None, source="tasks", speed=speed)
 
 
 def preflight(target: Target, plan: Plan) -> tuple[str, ...]:

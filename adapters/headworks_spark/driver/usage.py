@@ -88,5 +88,13 @@ def with_usage(seen: Observation, before: Mapping[str, Usage], hosts: Mapping[st
     Args:
         hosts: Host of each live executor, by executor id.
     """
-    used = node_usage(before, read_usage(), hosts)
-    return attrs.evolve(seen, metrics=attrs.evolve(seen.metrics, nodes=used)) if used else seen
+    return _measured(seen, node_usage(before, read_usage(), hosts))
+
+
+def _measured(seen: Observation, used: tuple[NodeSample, ...]) -> Observation:
+    """The observation with other samples of nodes, whose speed stays known."""
+    if not used:
+        return seen
+    speed = {each.node: each.speed for each in seen.metrics.nodes}
+    nodes = tuple(attrs.evolve(each, speed=speed.get(each.node)) for each in used)
+    return attrs.evolve(seen, metrics=attrs.evolve(seen.metrics, nodes=nodes))

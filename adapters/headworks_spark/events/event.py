@@ -32,6 +32,7 @@ class TaskEnd:
         task: Id of the attempt, unique in the application; the map output tracker calls it the map id.
         partition: The partition that it computed: the task's index in its component.
         run: Seconds on the executor. `cpu`: CPU seconds of the JVM thread, without Python workers.
+        waited: Seconds of `run` for blocks of shuffles from other hosts.
         python: Wall seconds in Python workers; None if the stage has none or Spark is older than 4.0.
         local: Shuffle bytes read from the executor's own host. `remote`: from other hosts.
         read: Rows read from shuffles. `written`: rows written to the next. `written_bytes`: their bytes.
@@ -51,6 +52,7 @@ class TaskEnd:
     failed: bool
     run: float = 0.0
     cpu: float = 0.0
+    waited: float = 0.0
     python: float | None = None
     taken: int = 0
     output: int = 0
@@ -244,6 +246,7 @@ def _measured(metrics: dict[str, Any] | None) -> dict[str, Any]:
     return {
         "run": metrics["Executor Run Time"] / 1e3,
         "cpu": metrics["Executor CPU Time"] / 1e9,
+        "waited": read["Fetch Wait Time"] / 1e3,
         "taken": metrics["Input Metrics"]["Records Read"],
         "output": metrics["Output Metrics"]["Records Written"],
         "local": read["Local Bytes Read"],

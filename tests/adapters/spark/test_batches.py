@@ -49,7 +49,7 @@ def event(kind, **more):
 def task(stage, partition):
     info = {"Task ID": 0, "Index": partition, "Executor ID": "0", "Host": "h", "Launch Time": 0, "Finish Time": 1}
     info |= {"Locality": "ANY", "Failed": False, "Killed": False, "Accumulables": []}
-    reads = {"Remote Bytes Read": 0, "Local Bytes Read": 0, "Total Records Read": 0}
+    reads = {"Remote Bytes Read": 0, "Local Bytes Read": 0, "Total Records Read": 0, "Fetch Wait Time": 0}
     writes = {"Shuffle Bytes Written": 0, "Shuffle Records Written": 0}
     metrics = {"Executor Run Time": 1000, "Executor CPU Time": 0, "Input Metrics": {"Records Read": 0}}
     metrics |= {

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 
+import attrs
 import numpy as np
 import pytest
 
@@ -11,7 +13,7 @@ from headworks.model import Component, Flow, Kind, Slot, Stream, TaskSample, Top
 from headworks_spark.events.event import JobEnd, parse
 from headworks_spark.events.flows import exchanges, flows
 from headworks_spark.events.history import History, Shuffle
-from headworks_spark.monitor import Totals, _node_samples, _rows, _task_samples, totals
+from headworks_spark.monitor import Totals, _node_samples, _rows, _task_samples, speeds, totals
 from headworks_spark.target import SparkTarget
 
 EPOCH = 1_700_000_000_000
@@ -29,7 +31,7 @@ def event(kind, **more):
 def task_end(stage, partition, host, cpu_ms, *, python=None, ok=True, **figures):
     """An attempt as Spark writes it: times in ms, CPU in ns, Python's time as text."""
     reads = {"Remote Bytes Read": figures.get("remote", 0), "Local Bytes Read": figures.get("local", 0)}
-    reads["Total Records Read"] = figures.get("read", 0)
+    reads |= {"Total Records Read": figures.get("read", 0), "Fetch Wait Time": 0}
     writes = {"Shuffle Bytes Written": 1, "Shuffle Records Written": figures.get("written", 0)}
     timed = [] if python is None else [{"Name": "time to execute Python code", "Update": str(python)}]
     return event(
@@ -92,7 +94,7 @@ def target():
 
 
 def test_cpu_is_in_points_and_rows_are_rates(target, jobs):
-    assert list(_task_samples(target, jobs, 4.0)) == [
+    assert list(_task_samples(target, jobs, 4.0, {})) == [
         TaskSample(task="t/in/0", cpu=pytest.approx(5.0), received=15.0, emitted=10.0, source="jvm"),
         TaskSample(task="t/in/1", cpu=pytest.approx(25.0), received=25.0, emitted=30.0, source="jvm+python_wall"),
         TaskSample(task="t/out/0", cpu=pytest.approx(25.0), received=40.0, emitted=4.0, source="jvm"),
@@ -100,8 +102,24 @@ def test_cpu_is_in_points_and_rows_are_rates(target, jobs):
 
 
 def test_nodes_are_charged_for_all_tasks_that_ran_there_while_they_are_alive(jobs):
-    found = {each.node: each.cpu for each in _node_samples(jobs, 4.0, {"h1", "h2", "h4"})}
+    found = {each.node: each.cpu for each in _node_samples(jobs, 4.0, {"h1", "h2", "h4"}, {})}
     assert found == pytest.approx({"h1": 30.0, "h2": 25.0, "h4": 0.0})
+
+
+def test_speed_is_told_by_remembered_batches(target, jobs):
+    """0.1 and 0.3 s of CPU in 0.8 s of a stage; two batches are too few."""
+    recorder = SimpleNamespace(jobs=lambda scope: jobs * 2 if scope == "s" else ())
+    nodes = {"h1", "h2", "h3"}
+    assert speeds(target, jobs, nodes) == {}
+    assert speeds(attrs.evolve(target, recorder=recorder), jobs, nodes) == {"h1": 0.33, "h2": 1.0}
+
+
+def test_time_in_python_workers_is_less_work_on_a_slow_node(target, jobs):
+    """(0.3 + 0.2 / 2) s of CPU in each of two batches of 2 s."""
+    samples = {each.task: each.cpu for each in _task_samples(target, jobs, 4.0, {"h2": 0.5})}
+    (_, node) = _node_samples(jobs, 4.0, {"h1", "h2"}, {"h2": 0.5})
+    assert (samples["t/in/0"], samples["t/in/1"]) == pytest.approx((5.0, 20.0))
+    assert (node.node, node.cpu, node.speed) == ("h2", pytest.approx(20.0), 0.5)
 
 
 def test_a_batch_whose_shuffle_was_not_read_counts_like_the_others(target, jobs):

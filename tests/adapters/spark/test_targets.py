@@ -43,6 +43,13 @@ def test_what_nodes_do_for_each_query_is_added_up() -> None:
     assert both.metrics.window == 9.0
 
 
+def test_the_speed_of_a_node_is_the_median_of_what_queries_tell() -> None:
+    told: list[tuple[float | None, float | None]] = [(10.0, 0.5), (None, 0.7), (5.0, None)]
+    nodes = [(NodeSample(node="a", cpu=cpu, speed=speed), NodeSample(node="b", speed=1.0)) for cpu, speed in told]
+    found = merged([Observation(metrics=Metrics(nodes=each)) for each in nodes]).metrics.nodes
+    assert [(each.node, each.cpu, each.speed) for each in found] == [("a", 15.0, 0.6), ("b", None, 1.0)]
+
+
 def test_a_query_that_ended_meanwhile_leaves_its_note() -> None:
     one = merged((Observation(notes=("y has ended",)), seen("x", {"a": 1.0}, window=1.0)))
     assert ([each.id for each in one.topologies], one.cluster) == (["x"], NODES)

@@ -60,6 +60,7 @@ final class TaskEndText {
         open("Output Metrics").number("Records Written", metrics.outputMetrics().recordsWritten()).close();
         open("Shuffle Read Metrics").number("Remote Bytes Read", metrics.shuffleReadMetrics().remoteBytesRead());
         number("Local Bytes Read", metrics.shuffleReadMetrics().localBytesRead());
+        number("Fetch Wait Time", metrics.shuffleReadMetrics().fetchWaitTime());
         number("Total Records Read", metrics.shuffleReadMetrics().recordsRead()).close();
         open("Shuffle Write Metrics").number("Shuffle Bytes Written", metrics.shuffleWriteMetrics().bytesWritten());
         number("Shuffle Records Written", metrics.shuffleWriteMetrics().recordsWritten()).close();
