@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
+from numpy.typing import NDArray
 
 from headworks.problem import Problem
 from headworks.problem.arrays.profiles import FULL, OVER
 from headworks_exact.solver import Budget
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from headworks.toolbox.instance_counts import InstanceCounts
 
     Floats = NDArray[np.float64]
@@ -46,6 +45,8 @@ class AnyNumber:
     Attributes:
         slope: float64 (K, m), percent of a machine that all tasks take at a factor of 1, inf where none may be.
         met: float64 (K, m), percent that a task takes at rest.
+        limit: float64 (K, m), percent that the threads of a task can use.
+        most: int64 (K,), tasks that each component may have.
         free: float64 (m,), percent of each machine, 0 where no task may be.
         others: float64 (m,), percent of each machine that all tasks without profiles would take there.
         budget: Work and time that are left.
@@ -53,6 +54,8 @@ class AnyNumber:
 
     slope: Floats
     met: Floats
+    limit: Floats
+    most: NDArray[np.int64]
     free: Floats
     others: Floats
     budget: Budget
@@ -74,6 +77,8 @@ class AnyNumber:
         return cls(
             slope=np.where(can, model.e * model.gain[:, None], np.inf),
             met=np.where(can, model.met, 0.0),
+            limit=model.limit * (1 + 2 * OVER),
+            most=np.maximum(instances.most, instances.given),
             free=np.where(here, FULL * (1 + 2 * OVER), 0.0),
             others=np.where(here, need, np.inf),
             budget=budget,
@@ -96,13 +101,14 @@ class AnyNumber:
         for row in range(k):
             with np.errstate(divide="ignore", invalid="ignore"):
                 one = rate * self.slope[row] / number + self.met[row]
+                one = np.where((one <= self.limit[row]) & (number <= self.most[row]), one, np.inf)
                 most = np.where(np.isfinite(one), np.floor(self.free * (1 + 1e-9) / one), 0.0)
             taken = _cheapest_first(
                 price * np.where(np.isfinite(one), one, 0.0), np.minimum(most, number), number[:, 0]
             )
             cost[row, :-1] = taken[0]
             spread[row] = taken[1][int(taken[0].argmin())]
-            cost[row, -1] = self._beyond(rate, price, row)
+            cost[row, -1] = self._beyond(rate, price, row) if self.most[row] > NUMBERS else np.inf
         return cost, spread
 
     def _beyond(self, rate: float, price: Floats, row: int) -> float:

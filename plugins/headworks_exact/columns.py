@@ -34,11 +34,13 @@ class Columns:
         counts: int64 (p, m), tasks on each machine.
         slope: float64 (p, m), percent for a factor of 1 of the stated rates.
         fixed: float64 (p, m), percent at rest.
+        highest: float64 (p,), factor at which the threads of a task are full.
     """
 
     counts: NDArray[np.int64]
     slope: NDArray[np.float64]
     fixed: NDArray[np.float64]
+    highest: NDArray[np.float64]
 
     @classmethod
     def of(
@@ -71,15 +73,25 @@ class Columns:
             found = found[found.sum(axis=1) <= total]
             if len(found) > 4 * limit:
                 return None
-        found = found[found.any(axis=1)]
-        # twice the tasks in the same shares take no less of anything
-        common = np.gcd.reduce(found, axis=1) if found.size else np.ones(len(found), dtype=np.int64)
-        found = found[(common == 1) | (found < floor * common[:, None]).any(axis=1)]
+        found, model = found[found.sum(axis=1) >= max(int(instances.least[row]), 1)], instances.profiled
+        if not np.isfinite(model.limit[row]).any():
+            # Twice the tasks in the same shares take no less of anything, where none is beyond its threads.
+            common = np.gcd.reduce(found, axis=1) if found.size else np.ones(len(found), dtype=np.int64)
+            less = found // common[:, None]
+            fewer = (less >= floor).all(axis=1) & (less.sum(axis=1) >= instances.least[row])
+            found = found[(common == 1) | ~fewer]
         if len(found) > limit:
             return None
-        model = instances.profiled
         share = model.gain[row] / found.sum(axis=1)[:, None]
-        return cls(counts=found, slope=model.e[row] * share * found, fixed=model.met[row] * found)
+        slope = model.e[row] * share
+        with np.errstate(divide="ignore", invalid="ignore"):
+            bears = np.where((found > 0) & (slope > 0), (model.limit[row] - model.met[row]) / slope, np.inf)
+        return cls(
+            counts=found,
+            slope=slope * found,
+            fixed=model.met[row] * found,
+            highest=bears.min(axis=1, initial=np.inf),
+        )
 
     def load(self, factor: float) -> NDArray[np.float64]:
         """Percent of each machine that each column takes, shape (p, m)."""
@@ -87,7 +99,13 @@ class Columns:
 
     def only(self, kept: Any) -> Columns:
         """Some of them, by a mask of shape (p,)."""
-        return attrs.evolve(self, counts=self.counts[kept], slope=self.slope[kept], fixed=self.fixed[kept])
+        return attrs.evolve(
+            self,
+            counts=self.counts[kept],
+            slope=self.slope[kept],
+            fixed=self.fixed[kept],
+            highest=self.highest[kept],
+        )
 
 
 def by_reduced_cost(
@@ -104,7 +122,7 @@ def by_reduced_cost(
     Returns:
         The columns of each component, and the dual price of a percent of each machine; None if the budget ended.
     """
-    kept = list(columns)
+    kept = [each.only(each.highest >= factor * (1 - SLACK)) for each in columns]
     while True:
         kept = [each.only((each.load(factor) <= free * (1 + SLACK)).all(axis=1)) for each in kept]
         before = sum(len(each.counts) for each in kept)

@@ -26,14 +26,18 @@ UNITS = 10_000_000
 """Integer units of one machine, to which the need of a task is rounded up."""
 
 
-def most(instances: InstanceCounts, options: Options) -> int:
-    """Tasks that a component may have.
+def most(instances: InstanceCounts, row: int, options: Options) -> int:
+    """Tasks that a component may have: so many times the number of machines, or one for each core that they have.
 
     Args:
         instances: The choice of instance counts.
+        row: The component.
         options: Options of `optimal`.
     """
-    return max(options.instances * len(instances.free), int(instances.floor.sum(axis=1).max(initial=1)))
+    limit = instances.profiled.limit[row]
+    cores = int(np.ceil(np.divide(FULL, limit, out=np.ones_like(limit), where=limit > 0)).sum())
+    wanted = max(options.instances * len(instances.free), cores, int(instances.floor[row].sum()))
+    return max(min(wanted, int(instances.most[row])), int(instances.least[row]))
 
 
 def rate_of(instances: InstanceCounts, counts: Counts) -> float:
@@ -72,7 +76,7 @@ def columns_of(instances: InstanceCounts, options: Options, budget: Budget) -> l
     found, left = [], options.max_spreads
     for row in range(len(instances.parts)):
         rest = np.ceil(instances.profiled.met[row] / FULL * UNITS).astype(np.int64)
-        fits, total = at_most(instances, row, rest), most(instances, options)
+        fits, total = at_most(instances, row, rest), most(instances, row, options)
         columns = Columns.of(instances, row, fits, total, left, budget)
         if columns is None:
             return None
@@ -142,7 +146,14 @@ def _sum(take: list[Any], counts: NDArray[np.int64]) -> Any:
     return cp_model.LinearExpr.weighted_sum(take, counts.tolist()) if counts.any() else 0
 
 
-def by_counts(instances: InstanceCounts, factor: float, best: Counts | None, options: Options, budget: Budget) -> Found:
+def by_counts(
+    instances: InstanceCounts,
+    factor: float,
+    best: Counts | None,
+    options: Options,
+    budget: Budget,
+    tasks: int | None = None,
+) -> Found:
     """Decide by counts of tasks whether a factor can be sustained, and by which.
 
     Args:
@@ -151,6 +162,7 @@ def by_counts(instances: InstanceCounts, factor: float, best: Counts | None, opt
         best: Counts that are known, a hint; None without any.
         options: Options of `optimal`.
         budget: Work and time that are left.
+        tasks: Tasks that all components may have; the fewest are then looked for. None asks for any.
     """
     # The extra `exact`, and slow to import.
     from ortools.sat.python import cp_model
@@ -159,19 +171,18 @@ def by_counts(instances: InstanceCounts, factor: float, best: Counts | None, opt
     parts, machines = instances.profiled.e.shape
     terms: list[list[Any]] = [[] for _ in range(machines)]
     on: list[list[Any]] = []
+    numbers: list[Any] = []
     hints = best if best is not None else np.zeros((parts, machines), dtype=np.int64)
     for row in range(parts):
-        size = _sizes(instances, row, factor, most(instances, options))
+        size = _sizes(instances, row, factor, most(instances, row, options) if tasks is None else tasks)
         chosen = [model.new_bool_var("") for _ in size]
         model.add_exactly_one(chosen)
         here: list[Any] = [0] * machines
         for number, take in enumerate(chosen, 1):
             model.add_hint(take, bool(hints[row].sum() == number))
-            each = [
-                model.new_int_var(0, min(number, int(fits)), "") if fits else 0
-                for fits in at_most(instances, row, size[number - 1]).tolist()
-            ]
+            each = _tasks(model, instances, row, size[number - 1], take, number)
             model.add(sum(each) == number * take)
+            numbers.append(number * take)
             for node, count in enumerate(each):
                 if isinstance(count, int):
                     continue
@@ -181,6 +192,9 @@ def by_counts(instances: InstanceCounts, factor: float, best: Counts | None, opt
         for node in np.flatnonzero(instances.floor[row]).tolist():
             model.add(here[node] >= int(instances.floor[row, node]))
         on.append(here)
+    if tasks is not None:
+        model.add(sum(numbers) <= tasks)
+        model.minimize(sum(numbers))
     for node, needs in enumerate(terms):
         model.add(sum(needs) <= math.floor(max(float(instances.free[node]), 0.0) / FULL * UNITS + 1))
     _add_resources(model, instances, on)
@@ -192,6 +206,17 @@ def by_counts(instances: InstanceCounts, factor: float, best: Counts | None, opt
         return None, None
     found = [[0 if isinstance(each, int) else solver.value(each) for each in here] for here in on]
     return True, np.array(found, dtype=np.int64)
+
+
+def _tasks(
+    model: Any, instances: InstanceCounts, row: int, size: NDArray[np.int64], take: Any, number: int
+) -> list[Any]:
+    """Variables of the tasks on each machine if a component has a number of them, 0 where none may be."""
+    bears = size <= instances.profiled.limit[row] / FULL * UNITS + 1
+    if number < instances.least[row] or (instances.floor[row] > 0)[~bears].any():
+        model.add(take == 0)
+    most = np.where(bears, at_most(instances, row, size), 0).tolist()
+    return [model.new_int_var(0, min(number, int(fits)), "") if fits else 0 for fits in most]
 
 
 def _sizes(instances: InstanceCounts, row: int, factor: float, limit: int) -> list[NDArray[np.int64]]:

@@ -23,6 +23,8 @@ class Options:
             its reason `ended-early`.
         instances: Tasks of a component are at most so many times the number of machines (throughput).
         tolerance: Relative gap at which throughput counts as proven.
+        within: Part of the highest throughput found that is given up for fewer tasks; the bound, and whether it was
+            reached, are those of the highest.
         max_columns: Ways to fill a node that are listed, at most, where a bound leaves so many.
         max_spreads: Ways to spread the components that are listed, at most; throughput that needs more is searched task
             by task, and seldom proven.
@@ -35,6 +37,7 @@ class Options:
     effort: float = attrs.field(default=0.4, validator=[check.gt(0), check.lt(1e6)])
     instances: int = attrs.field(default=4, validator=[check.ge(1), check.le(100)])
     tolerance: float = attrs.field(default=5e-4, validator=[check.ge(1e-6), check.lt(1)])
+    within: float = attrs.field(default=0.01, validator=[check.ge(0), check.lt(1)])
     max_columns: int = attrs.field(default=500_000, validator=[check.ge(1), check.le(5_000_000)])
     max_spreads: int = attrs.field(default=10_000, validator=[check.ge(1), check.le(1_000_000)])
     ask: bool = True

@@ -17,9 +17,10 @@ if TYPE_CHECKING:
 def highest_factor(instances: InstanceCounts, budget: Budget) -> float:
     """Upper bound on the factor of the stated rates, infinite if no rate costs anything.
 
-    A task on a machine with f percent free processes at most (f - MET) / e tuples/s, so a tuple costs at least
-    e * f / (f - MET): with this price the linear program over rates by component and group of equal machines bounds
-    every plan. GLOP solves it; where the budget ends first, each component has all machines to itself.
+    A task that can use c percent of a machine, what is free and what its threads can use of it, processes at most (c -
+    MET) / e tuples/s, so a tuple costs at least e * c / (c - MET): with this price the linear program over rates by
+    component and group of equal machines bounds every plan. GLOP solves it; where the budget ends first, each component
+    has all machines to itself.
 
     Args:
         instances: Components, machines and profiles.
@@ -30,6 +31,9 @@ def highest_factor(instances: InstanceCounts, budget: Budget) -> float:
 
     model = instances.profiled
     free = np.maximum(instances.free, 0.0)
+    stuck = (instances.floor > 0) & (model.met >= model.limit) & (model.e * model.gain[:, None] > 0)
+    if stuck.any():
+        return 0.0
     works = np.flatnonzero((model.gain > 0) & np.where(model.covers, model.e > 0, True).any(axis=1))
     if not len(works) or not free.any():
         return math.inf
@@ -40,18 +44,24 @@ def highest_factor(instances: InstanceCounts, budget: Budget) -> float:
     alone = math.inf
     for row in works.tolist():
         parts: list[Any] = []
-        most = 0.0
+        most = task = 0.0
         for number, nodes in enumerate(groups):
             node = nodes[0]
             met, e = float(model.met[row, node]), float(model.e[row, node])
-            if not model.covers[row, node] or (met >= free[node] and e > 0) or free[node] <= 0:
+            can = min(float(free[node]), float(model.limit[row, node]))
+            if not model.covers[row, node] or (met >= can and e > 0) or free[node] <= 0:
                 continue
             flow = solver.NumVar(0, solver.infinity(), "")
             parts.append(flow)
             if e > 0:
-                price = e * float(free[node]) / (float(free[node]) - met)
+                price = e * can / (can - met)
                 spent[number].append(price * flow)
+                task = max(task, (can - met) / e)
             most += len(nodes) * float(free[node]) / price if e > 0 else math.inf
+            task = task if e > 0 else math.inf
+        most = min(most, task * max(int(instances.most[row]), int(instances.given[row])))
+        if math.isfinite(most):
+            solver.Add(float(model.gain[row]) * rate <= most)
         alone = min(alone, most / float(model.gain[row]))
         solver.Add(sum(parts) >= float(model.gain[row]) * rate if parts else rate <= 0)
     for nodes, terms in zip(groups, spent, strict=True):

@@ -64,6 +64,10 @@ class Budget:
         """Count work that is done outside CP-SAT, in deterministic seconds."""
         self.work -= work
 
+    def grant(self, work: float) -> None:
+        """Leave so much work and no more, if nobody ended the search."""
+        self.work = min(self.work, 0.0) + work
+
     def take_time(self, seconds: float, *, done: bool) -> None:
         """Count what a solver took by the clock, when its work is not counted yet; note if the clock ended it.
 

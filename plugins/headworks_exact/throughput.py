@@ -18,11 +18,12 @@ import numpy as np
 from headworks.model import Bound, Reason, Status
 from headworks.model.scaling import rescaled
 from headworks.problem import Problem
-from headworks.problem.arrays.profiles import FULL, counts_of
+from headworks.problem.arrays.profiles import FULL, OVER, counts_of
 from headworks.toolbox.cancel import offer
 from headworks.toolbox.instance_counts import InstanceCounts
 from headworks_exact.any_number import AnyNumber, Highest, highest_of_any
 from headworks_exact.feasibility import UNITS, Counts, at_most, by_columns, by_counts, columns_of, most, rate_of, takes
+from headworks_exact.fewest import FURTHER, fewest
 from headworks_exact.relaxation import highest_factor
 
 if TYPE_CHECKING:
@@ -70,7 +71,15 @@ def most_throughput(request: Request, options: Options, budget: Budget, others: 
     if highest.shares is not None:
         best = _rounded(instances, highest.shares, best)
     best, bound = _bisect(instances, best, limit, options, (any_number, highest))
-    return _bounded(instances, best, bound, options, others)
+    if best is None:
+        return _better(_at_rest(instances, options), others)
+    counts = best
+    if options.within > 0 and rate_of(instances, best) > 0:
+        least = rate_of(instances, best) * (1 - options.within)
+        work = FURTHER * options.effort * request.limits.deadline
+        counts = fewest(instances, [best, *starts], least * (1 - OVER), options, work, budget)
+        best = max(best, counts, key=lambda each: rate_of(instances, each))
+    return _bounded(instances, best, counts, bound, options, others)
 
 
 def _with_slots(request: Request) -> Request:
@@ -85,26 +94,34 @@ def _with_slots(request: Request) -> Request:
 
 
 def _bounded(
-    instances: InstanceCounts, best: Counts | None, bound: float, options: Options, others: Mapping[str, Plan]
+    instances: InstanceCounts,
+    best: Counts,
+    counts: Counts,
+    bound: float,
+    options: Options,
+    others: Mapping[str, Plan],
 ) -> Plan:
-    """The best plan with the bound, which holds for any numbers of tasks."""
-    if best is None:
-        return _better(_none(instances), others)
+    """The plan of some counts with the bound of the best ones, which holds for any numbers of tasks."""
     emitted = float(instances.profiled.gain.sum())
-    low = rate_of(instances, best)
-    said = "proven optimum" if bound - low <= options.tolerance * low else "best found so far"
-    plan = _better(instances.plan(best, low, f"{said}, of any numbers of tasks"), others)
+    low, rate = rate_of(instances, best), rate_of(instances, counts)
+    proven = bound - low <= options.tolerance * low
+    said = f"{'proven optimum' if proven else 'best found so far'}, of any numbers of tasks"
+    if counts.sum() < best.sum():
+        reach = f"{low * instances.profiled.input_rate:,.6g} tuples/s take {best.sum()} tasks"
+        said = f"{counts.sum()} tasks, {rate / low:.1%} of the {said}: its {reach}"
+    plan = _better(instances.plan(counts, rate, said), others, options.within)
     if plan.status is not Status.OK or not math.isfinite(bound):
         return plan
     reached = plan.scores.throughput or 0.0
-    proven = bound * emitted - reached <= options.tolerance * reached
+    proven &= reached >= (1 - options.within - options.tolerance) * low * emitted
     return attrs.evolve(plan, bound=Bound(figure="throughput", value=max(bound * emitted, reached), proven=proven))
 
 
-def _better(own: Plan, others: Mapping[str, Plan]) -> Plan:
-    """The plan itself, or that of another scheduler which is better."""
+def _better(own: Plan, others: Mapping[str, Plan], within: float = 0.0) -> Plan:
+    """The plan itself, or that of another scheduler which is better by more than a part."""
     best = max([own, *others.values()], key=lambda each: (each.status is Status.OK, each.scores.throughput or 0.0))
-    if best is own:
+    reached = (best.scores.throughput or 0.0) * (1 - within - OVER)
+    if best is own or (own.status is best.status and (own.scores.throughput or 0.0) >= reached):
         return own
     name = next(name for name, plan in others.items() if plan is best)
     return attrs.evolve(best, explanation=f"the plan of {name}, nothing better was found: {best.explanation}")
@@ -129,6 +146,7 @@ def _bisect(
     any_number, highest = relaxed
     budget, bound = any_number.budget, highest.rate
     whole = _is_all(instances)
+    bound = min(bound, limit * (1 + ROUNDED)) if whole else bound
     low, high = rate_of(instances, best) if best is not None else 0.0, min(limit, bound)
     columns = columns_of(instances, options, budget)
     step = options.tolerance
@@ -164,9 +182,11 @@ def _rounded(instances: InstanceCounts, shares: NDArray[np.float64], best: Count
     if instances.need.any() or (instances.slots < len(instances.present)).any() or instances.floor.any():
         return best
     rate = rate_of(instances, best) if best is not None else 0.0
-    rows = [[_row(share, number) for number in TASKS] for share in shares]
+    bounds = zip(instances.least, instances.most, strict=True)
+    numbers = [sorted(set(np.clip(TASKS, low, high).tolist())) for low, high in bounds]
+    rows = [[_row(share, number) for number in own] for share, own in zip(shares, numbers, strict=True)]
     counts = best.copy() if best is not None else np.array([each[0] for each in rows])
-    for each in [counts, *(np.array(tried) for tried in zip(*rows, strict=True))]:
+    for each in [counts, *(np.array(tried) for tried in zip(*rows, strict=False))]:
         counts = each.copy()
         for _ in range(2):
             for part, tried in enumerate(rows):
@@ -210,14 +230,22 @@ def _holds_for_any(
     A placement with more tasks of some component costs at least their cheapest spread, and that of all the others.
     """
     cost = any_number.costs(rate, price)[0]
-    least, searched = cost.min(axis=1), most(instances, options)
-    beyond = cost[:, min(searched, cost.shape[1] - 1) :].min(axis=1)
+    least, beyond = cost.min(axis=1), np.full(len(cost), np.inf)
     for row in range(len(least)):
+        searched = most(instances, row, options)
         rest = np.ceil(instances.profiled.met[row] / FULL * UNITS).astype(np.int64)
-        if at_most(instances, row, rest).sum() <= searched:
-            beyond[row] = np.inf
+        if at_most(instances, row, rest).sum() > searched:
+            beyond[row] = cost[row, min(searched, cost.shape[1] - 1) :].min()
     spare = float(price @ any_number.free) - any_number.rest(price)
     return bool((beyond + least.sum() - least > spare * (1 + 1e-9)).all())
+
+
+def _at_rest(instances: InstanceCounts, options: Options) -> Plan:
+    """The plan of tasks whose threads are full before the first tuple, infeasible if they find no place at rest."""
+    counts = fill(instances, 0.0, options)
+    if counts is None or instances.profiled.most_by_threads(counts) > 0:
+        return _none(instances)
+    return instances.plan(counts, 0.0, "the threads of a task are full before the first tuple")
 
 
 def _none(instances: InstanceCounts) -> Plan:
@@ -248,8 +276,10 @@ def fill(instances: InstanceCounts, factor: float, options: Options) -> Counts |
     """
     model = instances.profiled
     work = np.where(model.covers, model.e * (factor * model.gain)[:, None], np.inf).min(axis=1)
-    wanted = np.clip(np.ceil(work / 20.0), 1, most(instances, options)).astype(np.int64)
-    wanted = np.maximum(wanted, instances.floor.sum(axis=1))
+    spare = np.where(model.covers, model.limit - model.met, 0.0).max(axis=1)  # what the threads of a task can use
+    limit = np.array([most(instances, row, options) for row in range(len(work))])
+    wanted = np.clip(np.ceil(work / np.clip(spare, 1e-9, 20.0)), np.minimum(instances.least, limit), limit)
+    wanted = np.maximum(wanted.astype(np.int64), instances.floor.sum(axis=1))
     counts = instances.floor.copy()
     load = (counts * (model.e * (factor * model.gain / wanted)[:, None] + model.met)).sum(axis=0)
     room, slots, present = instances.room.copy(), instances.slots.copy(), instances.present.copy()
@@ -258,7 +288,7 @@ def fill(instances: InstanceCounts, factor: float, options: Options) -> Counts |
         topology = instances.topology[row]
         for _ in range(int(wanted[row] - counts[row].sum())):
             can = model.covers[row] & (present[topology] | (slots > 0)) & (room >= instances.need[row]).all(axis=1)
-            can &= load + size <= np.maximum(instances.free, 0.0)
+            can &= (load + size <= np.maximum(instances.free, 0.0)) & (size <= model.limit[row])
             if not can.any():
                 return None
             node = int(np.where(can, size, np.inf).argmin())

@@ -49,6 +49,7 @@ class PlusOptions:
         trials: Sizes of tasks that are drawn, from the request's seed, to pack the machines with.
         budget: Cells of the tables with which the local search finds the best numbers of tasks of two components at
             a time: the same budget gives the same plan on any machine.
+        within: Part of the highest rate found that is given up for fewer tasks, as far as Algorithm 2 reaches less.
         max_tasks: More tasks than this are not made.
     """
 
@@ -57,4 +58,5 @@ class PlusOptions:
     at_once: int = attrs.field(default=200, validator=[check.ge(1), check.le(10_000)])
     trials: int = attrs.field(default=400, validator=[check.ge(0), check.le(1_000_000)])
     budget: int = attrs.field(default=150_000_000, validator=[check.ge(0), check.le(100_000_000_000)])
+    within: float = attrs.field(default=0.01, validator=[check.ge(0), check.lt(1)])
     max_tasks: int = attrs.field(default=10_000, validator=[check.ge(1), check.le(100_000)])

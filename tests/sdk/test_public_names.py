@@ -24,6 +24,7 @@ PUBLIC = (
     "headworks.problem.room.room",
     "headworks.problem.arrays.workers",
     "headworks.testing",
+    "headworks.toolbox.best_response",
     "headworks.toolbox.cancel",
     "headworks.toolbox.holding",
     "headworks.toolbox.instance_counts",

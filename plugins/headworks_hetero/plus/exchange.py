@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from headworks_hetero.plus.best_response import Rest, most_alone
+from headworks.toolbox.best_response import Rest, most_alone
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,20 +5,21 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from headworks.problem.arrays.profiles import OVER
+from headworks.toolbox.best_response import fewest_tasks
 from headworks.toolbox.instance_counts import InstanceCounts
 from headworks_hetero.first_assignment import first_assignment
 from headworks_hetero.maximize_throughput import maximize_throughput
 from headworks_hetero.options import Options
 from headworks_hetero.planning import NO_PROFILES, NO_TUPLES, at_most, highest, steady
 from headworks_hetero.plus.batch_additions import maximize_throughput_in_batches
+from headworks_hetero.plus.best_response import GAIN
 from headworks_hetero.plus.exchange import exchange
 from headworks_hetero.plus.packing import packed
 from headworks_hetero.plus.search import search
 from headworks_hetero.plus.start import first_tasks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     import numpy as np
     from numpy.typing import NDArray
 
@@ -54,17 +55,22 @@ def improved(request: Request, options: PlusOptions) -> Plan:
         return at_most(instances, graph.counts, said)
     if not math.isfinite(model.max_factor(first, free)) or not model.spout_rate > 0:
         return instances.plan(first, 1.0, NO_TUPLES)
-    starts = [first, *(each.counts for each in _grown(graph, options))] if misfit is None else [first]
+    literal, batches = _grown(graph, options) if misfit is None else (None, None)
+    starts = [first, *(each.counts for each in (literal, batches) if each is not None)]
+    printed = highest(literal) if literal is not None else 0.0
     known = max(model.max_factor(each, free) for each in starts)
     better = packed(instances, known, request.seed, options.trials, options.max_tasks)
     starts = starts if better is None else [*starts, better]
     counts = search(instances, starts, request.seed, options.budget, options.max_tasks)
-    rate = model.max_factor(counts, free)
+    best = rate = model.max_factor(counts, free)
     if not math.isfinite(rate):
         return instances.plan(counts, max(known, 1.0), NO_LIMIT)
     if not rate > 0:
         return at_most(instances, counts, "no placement was found that leaves CPU for tuples")
-    return instances.plan(counts, rate, f"{int(counts.sum())} tasks; refined from {known / rate:.1%} of the rate")
+    counts = fewest_tasks(instances, counts, max(best * (1 - options.within), printed) * (1 - OVER))
+    rate = model.max_factor(counts, free)
+    said = f"; {rate / best:.1%} of the highest rate found, with fewer tasks" if rate < best * (1 - GAIN) else ""
+    return instances.plan(counts, rate, f"{int(counts.sum())} tasks; refined from {known / rate:.1%} of the rate{said}")
 
 
 def _exchanged(instances: InstanceCounts, options: PlusOptions) -> Plan:
@@ -84,12 +90,7 @@ def _exchanged(instances: InstanceCounts, options: PlusOptions) -> Plan:
     )
 
 
-def _grown(graph: Graph, options: PlusOptions) -> Iterator[Graph]:
-    """The graphs of Algorithm 2 and of its variant in batches, where they have a stable state."""
+def _grown(graph: Graph, options: PlusOptions) -> tuple[Graph | None, Graph | None]:
+    """The graphs of Algorithm 2 and of its variant in batches, None where they have no stable state."""
     reading = Options(initial_rate=options.initial_rate, max_tasks=options.max_tasks)
-    for found in (
-        maximize_throughput(graph.copy(), reading).graph,
-        maximize_throughput_in_batches(graph.copy(), options),
-    ):
-        if found is not None:
-            yield found
+    return maximize_throughput(graph.copy(), reading).graph, maximize_throughput_in_batches(graph.copy(), options)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from headworks.problem.arrays.profiles import FULL, OVER
-from headworks_hetero.plus.best_response import TOO_MUCH
+from headworks.toolbox.best_response import TOO_MUCH
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

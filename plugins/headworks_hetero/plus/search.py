@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import attrs
 import numpy as np
 
+from headworks.toolbox.best_response import Rest, best_of_one, most_alone
 from headworks.toolbox.cancel import on_cancel
 from headworks.toolbox.instance_counts import InstanceCounts
-from headworks_hetero.plus.best_response import GAIN, Rest, best_of_one, best_of_two, most_alone
+from headworks_hetero.plus.best_response import GAIN, best_of_two
 from headworks_hetero.plus.exchange import exchange
 
 if TYPE_CHECKING:

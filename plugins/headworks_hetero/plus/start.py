@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from headworks_hetero.plus.best_response import ROUNDING, Rest, most_alone
+from headworks.toolbox.best_response import ROUNDING, Rest, most_alone
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

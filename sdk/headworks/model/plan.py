@@ -190,7 +190,8 @@ class Bound:
     Attributes:
         figure: The score that it bounds: `inter_node` from below, or `throughput` from above.
         value: The bound, in the unit of that score.
-        proven: Whether the plan reaches the bound (within the scheduler's tolerance), so that it is the optimum.
+        proven: Whether the plan reaches the bound (within the scheduler's tolerance), so that it is the optimum; or a
+            plan with more tasks does, of whose throughput the scheduler was told to give up a part (`within`).
     """
 
     figure: str

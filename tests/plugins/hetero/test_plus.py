@@ -12,11 +12,12 @@ from headworks.model import Cluster, Component, Kind, Limits, Node, Resources, S
 from headworks.plugins.host import PluginHost
 from headworks.testing.instances.build import SeededDice
 from headworks.testing.instances.profiled import build_profiled
+from headworks.toolbox.best_response import best_of_one
 from headworks.toolbox.instance_counts import InstanceCounts
 from headworks_hetero.options import Options, PlusOptions
 from headworks_hetero.planning import as_printed
 from headworks_hetero.plus import hetero_plus
-from headworks_hetero.plus.best_response import best_of_one, best_of_two
+from headworks_hetero.plus.best_response import best_of_two
 from headworks_hetero.plus.exchange import exchange
 from headworks_hetero.plus.improve import improved
 from headworks_hetero.workloads import BENCH, SHAPES, bench, micro_benchmark
