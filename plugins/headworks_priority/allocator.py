@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import attrs
 import numpy as np
 
+from headworks.toolbox.holding import kind_of
 from headworks_priority.claimants import Claimant
 from headworks_priority.holding import another_node, by_room
 
@@ -219,15 +220,22 @@ def _deal(problem: Problem, room: Room, grant: Grant, worker_of: NDArray[np.int6
     task: Storm itself would overload it; after its own nodes the spare ones. Returns how many tasks none took.
     """
     count, workers = len(grant.nodes), max(grant.claim.workers, len(grant.nodes))
-    left = 0
+    left, none = 0, set[tuple[int, bytes]]()
     for turn, task in enumerate(np.flatnonzero(problem.topology == grant.claim.topology).tolist()):
         if room.node_of[task] >= 0:
             continue
         worker_of[task] = -1 if grant.kept else turn % workers  # what a kept topology has lost joins what runs
+        kind = kind_of(problem, task)
+        if kind in none:  # the nodes had no room for one like it, and have less now
+            left += 1
+            continue
         first = turn % workers % max(count, 1)
         order = (*grant.nodes[first:], *grant.nodes[:first], *spare)
         node = next((each for each in order if room.fits_on(task, each)), None)
-        left += node is None
         if node is not None:
             room.place(task, node)
+            continue
+        left += 1
+        if not problem.constraints:  # which tasks that come between may open
+            none.add(kind)
     return left

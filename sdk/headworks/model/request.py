@@ -137,7 +137,7 @@ class Limits:
     run go into free slots.
     """
 
-    deadline: float = attrs.field(default=5.0, metadata={"help": "Seconds to plan.", "above": 0})
+    deadline: float = attrs.field(default=5.0, metadata={"help": "Seconds of CPU to plan.", "above": 0})
     max_moves: int | None = attrs.field(
         default=None, metadata={"help": "Running tasks that may move in a round.", "least": 0}
     )

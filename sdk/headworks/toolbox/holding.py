@@ -47,7 +47,12 @@ def one_of_each(problem: Problem, tasks: NDArray[np.int64]) -> Iterator[int]:
     """
     seen = set()
     for task in tasks.tolist():
-        kind = (int(problem.component[task]), problem.demand[task].tobytes())
+        kind = kind_of(problem, task)
         if kind not in seen:
             seen.add(kind)
             yield task
+
+
+def kind_of(problem: Problem, task: int) -> tuple[int, bytes]:
+    """The component of a task and what it needs: where one of a kind has no room, no other has."""
+    return int(problem.component[task]), problem.demand[task].tobytes()
