@@ -61,7 +61,10 @@ def told(done, nodes):
 
 def on_storm(host):
     """`backwards` answers Nimbus first; rounds of the loop place tasks anew; Nimbus tells where executors are."""
-    with tempfile.TemporaryDirectory() as folder, experiment(host, NODES, Path(folder), fill="backwards") as cluster:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        experiment(host, NODES, Path(folder), scheduler="backwards") as cluster,
+    ):
         cluster.run(describe(TOPOLOGY))
         cluster.service.target.rounds.shadow = False
 

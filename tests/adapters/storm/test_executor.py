@@ -57,7 +57,7 @@ def running(java: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Se
     """A topology of nine executors on three nodes, which Nimbus asks this process about."""
     folder = tmp_path_factory.mktemp("executor")
     conf = {"nimbus.monitor.freq.secs": 1}
-    with experiment(PluginHost.load(), NODES, folder, fill="even", conf=conf, version=RELEASE) as cluster:
+    with experiment(PluginHost.load(), NODES, folder, scheduler="even", conf=conf, version=RELEASE) as cluster:
         cluster.run(describe(TOPOLOGY, load=LIGHT))
         cluster.service.target.rounds.shadow = False
         yield cluster

@@ -76,7 +76,7 @@ def test_what_is_seen_has_racks_and_a_plan_for_one_of_them_leaves_the_other(tmp_
     specs = supervisor_specs(((200.0, 2048.0, 2),) * 3)
     conf = {"nimbus.monitor.freq.secs": 1}
     with experiment(
-        PluginHost.load(), specs, tmp_path, fill="even", conf=conf, version=RELEASE, apart=NODES
+        PluginHost.load(), specs, tmp_path, scheduler="even", conf=conf, version=RELEASE, apart=NODES
     ) as cluster:
         link = cluster.storm.nodes.network.link("rack-2").outer
         near, far = cluster.storm.nodes.hosts[:2], cluster.storm.nodes.hosts[2:]
@@ -107,7 +107,7 @@ def test_a_cluster_that_is_killed_while_another_moves_tasks_takes_nothing_of_it_
     specs = supervisor_specs(((200.0, 2048.0, 2),) * 3)
     conf = {"nimbus.monitor.freq.secs": 1}
     with experiment(
-        PluginHost.load(), specs, tmp_path, fill="even", conf=conf, version=RELEASE, apart=NODES
+        PluginHost.load(), specs, tmp_path, scheduler="even", conf=conf, version=RELEASE, apart=NODES
     ) as cluster:
         cluster.run(describe(TOPOLOGY), shadow=False)
         seen = cluster.measure(5)
