@@ -28,7 +28,7 @@ from headworks_spark.events.flows import exchanges, flows, stream
 from headworks_spark.events.intake import intake
 from headworks_spark.events.sizes import state_of
 from headworks_spark.events.speed import node_speeds
-from headworks_spark.nodes import nodes
+from headworks_spark.nodes import nodes, task_threads, with_threads
 from headworks_spark.placement.operators import by_stage, read_plan
 from headworks_spark.target import PORT, with_measured
 
@@ -198,11 +198,12 @@ def observation(target: SparkTarget, jobs: Sequence[Job], *, begin: float | None
         begin: Begin of the time that they stand for (seconds since the epoch), the end of the job before; by default
             the first one's start. Rates are averages from then to the end of the last.
     """
-    cluster = Cluster(nodes=nodes(target.spark))
+    cluster, threads = Cluster(nodes=nodes(target.spark)), task_threads(target.spark)
     speed = speeds(target, jobs, {node.id for node in cluster.nodes})
     if not jobs:
         known = tuple(NodeSample(node=node, speed=each, source="tasks") for node, each in speed.items())
-        return Observation(cluster=cluster, topologies=(target.topology,), metrics=Metrics(nodes=known))
+        topology = with_threads(target.topology, threads)
+        return Observation(cluster=cluster, topologies=(topology,), metrics=Metrics(nodes=known))
     # Pauses between batches are part of it: a query that is idle half of the time has half of the rate and of the CPU.
     period = max(jobs[-1].end.time - (begin or jobs[0].start.time), 1e-3)
     found = tuple(exchanges(target.topology.id, target.stages, target.meant(jobs), period))
@@ -214,7 +215,7 @@ def observation(target: SparkTarget, jobs: Sequence[Job], *, begin: float | None
         nodes=tuple(_node_samples(jobs, period, {node.id for node in cluster.nodes}, speed)),
         topologies=(_topology_sample(target, jobs, period),),
     )
-    topology = with_measured(target.topology, metrics)
+    topology = with_threads(with_measured(target.topology, metrics), threads)
     return Observation(cluster=cluster, topologies=(topology,), assignment=_seen(target, jobs), metrics=metrics)
 
 

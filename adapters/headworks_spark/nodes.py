@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import attrs
 
 from headworks.model import Node, Resources
 from headworks_spark.driver.gateway import scala_context
 from headworks_spark.driver.session import node_of, summaries
 from headworks_spark.events.sizes import amount, executor_memory
 from headworks_spark.target import PORT
+
+if TYPE_CHECKING:
+    from headworks.model import Topology
 
 MACHINE = "MACHINE_TYPE"
 """Attribute of an executor, from `SPARK_EXECUTOR_ATTRIBUTE_MACHINE_TYPE` in the environment of its Worker."""
@@ -23,13 +28,13 @@ RACK = "RACK"
 
 
 def nodes(spark: Any) -> tuple[Node, ...]:
-    """The nodes that have a live executor, with the tasks that these run at once (100 points each) and their memory.
+    """The nodes that have a live executor, with the cores on which these run tasks (100 points each) and their memory.
 
     The type of a machine, its rack and its bandwidth are the executor attributes `MACHINE`, `RACK` and `BANDWIDTH`,
     which Spark makes of variables in its environment.
     """
     scala = scala_context(spark.sparkContext)
-    each_task = max(int(_setting(scala, "spark.task.cpus", "1")), 1)
+    each_task = task_threads(spark)
     tasks: dict[str, int] = defaultdict(int)
     count: dict[str, int] = defaultdict(int)
     said: dict[str, dict[str, str]] = defaultdict(dict)
@@ -45,7 +50,7 @@ def nodes(spark: Any) -> tuple[Node, ...]:
     return tuple(
         Node(
             id=host,
-            capacity=Resources(cpu=100.0 * tasks[host], memory=memory * count[host]),
+            capacity=Resources(cpu=100.0 * each_task * tasks[host], memory=memory * count[host]),
             slots=(PORT,),
             machine_type=said[host].get(MACHINE),
             rack=said[host].get(RACK),
@@ -53,6 +58,21 @@ def nodes(spark: Any) -> tuple[Node, ...]:
         )
         for host in sorted(tasks)
     )
+
+
+def task_threads(spark: Any) -> int:
+    """Cores that Spark keeps for one task, in which it may have as many threads (`spark.task.cpus`)."""
+    return max(int(_setting(scala_context(spark.sparkContext), "spark.task.cpus", "1")), 1)
+
+
+def with_threads(topology: Topology, threads: int) -> Topology:
+    """The topology with so many threads in each task.
+
+    Args:
+        threads: What `task_threads` says.
+    """
+    components = tuple(attrs.evolve(each, threads=threads) for each in topology.components)
+    return attrs.evolve(topology, components=components)
 
 
 def _setting(scala: Any, name: str, default: str) -> str:

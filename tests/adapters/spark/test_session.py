@@ -18,7 +18,7 @@ from headworks_local.process import command_line
 from headworks_spark.driver.gateway import scala_context
 from headworks_spark.driver.jar import _compile, spark_home
 from headworks_spark.driver.session import executors, host_of, level_of, session
-from headworks_spark.nodes import nodes
+from headworks_spark.nodes import nodes, task_threads
 from patience import PATIENCE
 
 if TYPE_CHECKING:
@@ -145,9 +145,11 @@ def test_a_node_has_room_for_the_tasks_that_its_cores_can_run(spark: SparkSessio
     conf.set("spark.task.cpus", "2")
     try:
         offered = {node.id: node.capacity.cpu for node in nodes(spark)}
+        assert task_threads(spark) == 2
     finally:
         conf.remove("spark.task.cpus")
-    assert offered == dict(zip(HOSTS, (200.0, 100.0, 0.0), strict=True))
+    assert offered == dict(zip(HOSTS, (400.0, 200.0, 0.0), strict=True))
+    assert task_threads(spark) == 1
     assert [node.capacity.cpu for node in nodes(spark)] == [400.0, 200.0, 100.0]
 
 

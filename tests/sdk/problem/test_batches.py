@@ -111,6 +111,13 @@ def test_a_batch_is_the_slowest_node_of_each_stage_after_the_other():
     assert batch.seconds(np.array([1, 1, 1, 1, 1])) == 3 + 4
 
 
+def test_a_task_of_two_threads_takes_two_cores_and_half_of_the_time():
+    parts = chain(component("a", 3, cpu=200.0, threads=2), component("b", 2, cpu=100.0, threads=2))
+    (batch,) = Problem.of(request([node("x", 400.0), node("y", 100.0)], [parts])).batches
+    assert batch.cores.tolist() == [2, 1]
+    assert batch.seconds(np.array([0, 0, 0, 0, 0])) == 2 * 1 + 0.5
+
+
 def test_tasks_of_other_topologies_are_in_no_stage():
     parts = chain(component("a", 2, cpu=100.0), component("b", 1, cpu=100.0))
     other = topology("s", component("k", 3, cpu=300.0))
@@ -259,11 +266,12 @@ def test_no_move_and_no_exchange_would_save_traffic_where_a_decision_was_changed
 
 
 def test_traffic_is_saved_beside_a_pinned_task_that_overloads_its_node():
-    pinned = component("p", cpu=450.0, movable=False, threads=5)
+    pinned = component("p", movable=False)
     parts = chain(pinned, component("a", 6, cpu=50.0), component("b", 6, cpu=1.0))
     flows = tuple(Flow(source=f"t/a/{i}", target=f"t/b/{i}", tuples=10.0) for i in range(6))
     nodes = [node("x", 400.0), node("y", 200.0), node("z", 200.0)]
-    problem = Problem.of(request(nodes, [parts], {"t/p/0": "x"}, metrics=Metrics(flows=flows)))
+    metrics = Metrics(flows=flows, tasks=(TaskSample(task="t/p/0", cpu=450.0),))
+    problem = Problem.of(request(nodes, [parts], {"t/p/0": "x"}, metrics=metrics))
     decided = np.where(problem.fixed >= 0, problem.fixed, 1)
     assert problem.slowdown.slow(decided)
     assert problem.traffic.inter_node(problem.slowdown.free) > 0

@@ -42,7 +42,8 @@ class Batch:
         cores: int64 (m,), tasks that each node runs at once.
         speed: float64 (m,), CPU seconds that a core of each node gets done in a second, 1 where that is not known.
         bandwidth: float64 (m,), bytes/s that each node takes in, inf where that is not known.
-        demand: float64 (n,), CPU points of each task, measured where that was done.
+        demand: float64 (n,), CPU points of each task on each core that it has, measured where that was done. A task has
+            as many cores as the component with most threads.
         state: float64 (n,), bytes of state of each task.
         current: int64 (n,), node on which each task runs, -1 if it does not.
         traffic: What the tasks exchange.
@@ -156,14 +157,15 @@ def _batches(problem: Arrays) -> Iterator[Batch]:
         stages = _stages(problem, topology) if topology.sequential else ()
         # Of tasks that profiles price the work is not known here.
         if any(demand[tasks].any() for tasks in stages):
+            threads = max(part.threads for part in topology.components)
             yield Batch(
                 topology=index,
                 interval=interval.get(topology.id) or 1.0,
                 stages=stages,
-                cores=np.maximum(problem.capacity[:, 0] // CORE, 1).astype(np.int64),
+                cores=np.maximum(problem.capacity[:, 0] // (CORE * threads), 1).astype(np.int64),
                 speed=problem.speed,
                 bandwidth=problem.bandwidth,
-                demand=demand,
+                demand=demand / threads,
                 state=state,
                 current=problem.current,
                 traffic=problem.traffic,
