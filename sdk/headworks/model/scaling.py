@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, TypeVar
 
@@ -9,12 +10,13 @@ import attrs
 
 from headworks.errors import DocumentError, pointer
 from headworks.model import Flow, FrozenMap, Request, Resources, Step, StreamSample, TaskSample
+from headworks.model.topology import CORE
 from headworks.model.validate import check_size
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from headworks.model import Metrics, Plan, Topology
+    from headworks.model import Component, Metrics, Plan, Task, Topology
 
 
 S = TypeVar("S", Flow, StreamSample)
@@ -50,14 +52,33 @@ def at_offered_load(request: Request, *, memory: bool = False) -> Request:
     """The request as it would be measured if every topology completed what is offered to it.
 
     A topology that keeps up, or of which either was not measured, is left as it is; so is one that completes nothing,
-    for what it needs for a tuple is not known.
+    for what it needs for a tuple is not known. No task needs more CPU than its threads can use.
     """
     growth = {
         sample.topology: sample.offered / sample.throughput
         for sample in request.metrics.topologies
         if sample.offered and sample.throughput and sample.offered > sample.throughput
     }
-    return scaled(request, growth, memory=memory) if growth else request
+    if not growth:
+        return request
+    found = scaled(request, growth, memory=memory)
+    points = {task.id: part.thread_points for each in request.topologies for part, task in _parts(each)}
+    pairs = zip(request.metrics.tasks, found.metrics.tasks, strict=True)
+    tasks = tuple(_within_threads(seen, grown, points[seen.task]) for seen, grown in pairs)
+    return attrs.evolve(found, metrics=attrs.evolve(found.metrics, tasks=tasks))
+
+
+def _parts(topology: Topology) -> Iterator[tuple[Component, Task]]:
+    """Each task with its component."""
+    parts = {part.id: part for part in topology.components}
+    return ((parts[task.component], task) for task in topology.tasks())
+
+
+def _within_threads(seen: TaskSample, grown: TaskSample, points: float) -> TaskSample:
+    """The sample with the CPU that its threads can use, which were those that it was seen to use at least."""
+    if seen.cpu is None or grown.cpu is None:
+        return grown
+    return attrs.evolve(grown, cpu=min(grown.cpu, max(points, CORE * math.ceil(seen.cpu / CORE))))
 
 
 def at_load(request: Request, load: float) -> Request:

@@ -78,6 +78,15 @@ def test_at_the_offered_load_a_topology_that_lags_needs_more(sample, factor):
     assert (at_offered_load(asked) is asked) == (factor == 1.0)
 
 
+def test_at_the_offered_load_no_task_needs_more_than_its_threads():
+    samples = tuple(TaskSample(task=f"t/{part}/0", cpu=cpu) for part, cpu in (("c", 60.0), ("d", 90.0), ("e", 130.0)))
+    load = TopologySample(topology="t", offered=300.0, throughput=100.0)
+    parts = component("c", threads=2), component("d"), component("e")
+    metrics = Metrics(tasks=samples, topologies=(load,))
+    found = at_offered_load(request([node("a", 800.0)], [topology("t", *parts)], metrics=metrics))
+    assert [sample.cpu for sample in found.metrics.tasks] == [180.0, 100.0, 200.0]
+
+
 def test_a_share_of_all_cpu_is_kept_busy():
     found = at_load(measured(), 0.5)  # 200 of 400 points, where 100 are used
     assert [sample.cpu for sample in found.metrics.tasks] == [20.0, 60.0, None, 120.0]
