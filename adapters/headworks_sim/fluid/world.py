@@ -163,7 +163,7 @@ class World:
             self._schedule(change)
             if change.source is not None and change.target is not None:
                 topology = places.topology(change.task)
-                last[topology] = max(last.get(topology, 0.0), change.on)
+                last[topology] = max(last.get(topology, change.on), change.on)
         for topology, when in sorted(last.items()):  # connections to moved tasks are made anew
             self._at(when, partial(self._slow, topology, self.timing.pause))
         return max((max(each.on, each.off) for each in made), default=self.now)

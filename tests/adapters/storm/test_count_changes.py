@@ -228,7 +228,7 @@ def test_a_number_that_is_to_change_waits_for_the_end_of_the_cool_down():
 def test_a_number_after_which_the_goal_is_worse_is_taken_back():
     ledger = Ledger(working=1)
     host = PluginHost.load().with_plugin("chooser", Chooser(("count", 3)))
-    guards = Guards(cooldown=0.0, goal="fullest")
+    guards = Guards(cooldown=0.0, goal="fullest", settle=1)
     loop = Loop(host, Control(scheduler="chooser", engine="storm", window=0.1, guards=guards), target_of(ledger))
     seen = [(each.outcome, ledger.working) for each in (loop.round() for _ in range(2))]
     assert seen == [("executed", 3), ("undone", 1)]
