@@ -136,7 +136,7 @@ def test_what_made_traffic_worse_is_undone_on_the_running_query(target, query):
     told.nodes = HOSTS[:1]
     assert loop(target, told).round().check.hits == 2 * PARTITIONS
     told.nodes = HOSTS
-    made = loop(target, told, guards=Guards(goal="traffic", worse=0.2, cooldown=3600))
+    made = loop(target, told, guards=Guards(goal="traffic", worse=0.2, cooldown=3600, settle=1))
     assert made.round().outcome == "executed"
     done = made.round()
     assert (done.outcome, done.receipt.done) == ("undone", True)
