@@ -186,7 +186,8 @@ class TestRealCluster:
         assert processes_of(running)[UNHOOKED] == workers[UNHOOKED]
         # And one that moves the silent topology is carried out, stays, and says what it does not know.
         now = target.latest().assignment
-        one = min(slot for name, slot in now.items() if name.startswith(UNHOOKED))
+        slots = {Slot(node.id, port) for node in target.latest().nodes for port in node.slots}
+        one = min(slots - set(now.values()))
         there = {name: one if name.startswith(UNHOOKED) else slot for name, slot in now.items()}
         receipt = carry_out(running, there)
         assert receipt.done, receipt
