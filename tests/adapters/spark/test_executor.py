@@ -14,12 +14,14 @@ from headworks.model import (
     Component,
     FrozenMap,
     Kind,
+    Metrics,
     Node,
     Plan,
     Request,
     Resources,
     Slot,
     Stream,
+    TaskSample,
     Topology,
 )
 from headworks.problem import Problem
@@ -56,8 +58,10 @@ def target(spark: SparkSession) -> SparkTarget:
 
 
 def plan(shift: int, running: FrozenMap[str, Slot] = FrozenMap()) -> Plan:
-    """What a scheduler would answer that rotates tasks over the nodes."""
-    request = Request(cluster=Cluster(nodes=NODES), topologies=(TOPOLOGY,), assignment=running)
+    """What a scheduler would answer that rotates tasks over the nodes: they differ, as equal ones keep places."""
+    loads = tuple(TaskSample(task=each.id, cpu=1.0 + each.index) for each in TOPOLOGY.tasks())
+    seen = Metrics(window=1.0, tasks=loads)
+    request = Request(cluster=Cluster(nodes=NODES), topologies=(TOPOLOGY,), assignment=running, metrics=seen)
     problem = Problem.of(request)
     hosts = rotation(shift, 3)
     return problem.plan([problem.node_index[hosts[STAGES[task.component], task.index]] for task in problem.tasks])
