@@ -81,16 +81,20 @@ def _word_count(name: str, cpu: float, rate: float) -> Topology:
     return Topology(id=name, components=parts, streams=streams)
 
 
+ALONE = (
+    Cell(load=0.70, rate=0.5),
+    Cell(load=0.70, rate=2),
+    Cell(load=0.85, rate=2),
+    Cell(load=0.85, rate=20),
+    Cell(load=0.70, rate=0.5, nodes=UNEQUAL),
+    Cell(load=0.85, rate=20, nodes=UNEQUAL),
+    Cell(load=0.40, rate=20),
+    Cell(load=0.40, rate=2, nodes=UNEQUAL),
+)
+"""Cells of one topology, or one query."""
 CELLS: Mapping[str, tuple[Cell, ...]] = {
     "storm": (
-        Cell(load=0.70, rate=0.5),
-        Cell(load=0.70, rate=2),
-        Cell(load=0.85, rate=2),
-        Cell(load=0.85, rate=20),
-        Cell(load=0.70, rate=0.5, nodes=UNEQUAL),
-        Cell(load=0.85, rate=20, nodes=UNEQUAL),
-        Cell(load=0.40, rate=20),
-        Cell(load=0.40, rate=2, nodes=UNEQUAL),
+        *ALONE,
         Cell(load=0.40, rate=0.5, topologies=2),
         Cell(load=0.70, rate=2, topologies=2),
         Cell(load=0.85, rate=20, topologies=2, nodes=UNEQUAL),
@@ -98,16 +102,7 @@ CELLS: Mapping[str, tuple[Cell, ...]] = {
         Cell(load=0.70, rate=0.5, topologies=4),
         Cell(load=0.85, rate=20, topologies=4),
     ),
-    "spark": (
-        Cell(load=0.70, rate=0.5),
-        Cell(load=0.70, rate=2),
-        Cell(load=0.85, rate=2),
-        Cell(load=0.85, rate=20),
-        Cell(load=0.70, rate=0.5, nodes=UNEQUAL),
-        Cell(load=0.85, rate=20, nodes=UNEQUAL),
-        Cell(load=0.40, rate=2, nodes=UNEQUAL),
-        Cell(load=0.40, rate=20),
-    ),
+    "spark": ALONE,
 }
 """Cells of each engine, chosen before the first run."""
 

@@ -239,50 +239,67 @@ def _searched(
         begun: Where further annealings begin.
         level: The multiple.
     """
-    steps = _steps(problem) if options.steps is None else options.steps
-    seed, node_cost = problem.request.seed, problem.traffic.total // NODES_OF_TRAFFIC
     limit = link_limit(problem, options) * level
     if problem.n <= CHAINED:
-        length = min(CHAIN * problem.n, LONGEST) if options.steps is None else -(-options.steps // CHAINS)
-        chained = anneal_chains(
-            problem,
-            [each.node_of for each in starts],
-            node_cost=node_cost,
-            limit=limit,
-            steps=length,
-            seed=seed,
-            ended=ended.is_set,
-        )
-        if chained is not None:
-            begun = [_candidate(problem, options, f"{CHAINS} chains of {length} steps", chained), *begun]
-            yield begun[0]
+        for chained in _chained(problem, options, starts, limit, ended):
+            begun = [chained, *begun]
+            yield chained
     exchange = Exchange(problem)
     if problem.m * exchange.segments > CELLS:  # what nodes exchange with segments is one array
         return
+    steps = _steps(problem) if options.steps is None else options.steps
     least = begun[-1].cost
     for number, start in enumerate(begun):
         if problem.n > SMALL and number and start.cost > least:  # it was overtaken
             break
         part = _part(problem, steps, number, len(begun))
-        node_of = anneal(
-            problem,
-            exchange,
-            start.node_of,
-            steps=part,
-            seed=seed,
-            node_cost=node_cost,
-            limit=limit,
-            ended=ended.is_set,
-        )
-        if CHAINED < problem.n <= MANY and np.isinf(limit).all():
-            groups = part // AS_MANY
-            node_of = regroup(
-                problem, exchange, node_of, steps=groups, seed=seed, node_cost=node_cost, ended=ended.is_set
-            )
-        how = f"{'up to ' if ended.is_set() else ''}{part} steps of annealing (seed {seed})"
+        node_of = _walked(problem, exchange, start.node_of, part, limit, ended)
+        how = f"{'up to ' if ended.is_set() else ''}{part} steps of annealing (seed {problem.request.seed})"
         found = _candidate(problem, options, f"{start.origin}, {how}", node_of)
         least = min(least, found.cost)
         yield found
+
+
+def _chained(
+    problem: Problem, options: PlusOptions, starts: list[Candidate], limit: NDArray[np.float64], ended: Event
+) -> Iterator[Candidate]:
+    """The placement that chains find, none where they find none within the limits."""
+    length = min(CHAIN * problem.n, LONGEST) if options.steps is None else -(-options.steps // CHAINS)
+    found = anneal_chains(
+        problem,
+        [each.node_of for each in starts],
+        node_cost=_node_cost(problem),
+        limit=limit,
+        steps=length,
+        seed=problem.request.seed,
+        ended=ended.is_set,
+    )
+    if found is not None:
+        yield _candidate(problem, options, f"{CHAINS} chains of {length} steps", found)
+
+
+def _walked(
+    problem: Problem,
+    exchange: Exchange,
+    node_of: NDArray[np.int64],
+    steps: int,
+    limit: NDArray[np.float64],
+    ended: Event,
+) -> NDArray[np.int64]:
+    """A placement after so many steps of tasks, and then some of groups where no link has a limit."""
+    seed, node_cost = problem.request.seed, _node_cost(problem)
+    found = anneal(
+        problem, exchange, node_of, steps=steps, seed=seed, node_cost=node_cost, limit=limit, ended=ended.is_set
+    )
+    if problem.n <= CHAINED or problem.n > MANY or np.isfinite(limit).any():
+        return found
+    groups = steps // AS_MANY
+    return regroup(problem, exchange, found, steps=groups, seed=seed, node_cost=node_cost, ended=ended.is_set)
+
+
+def _node_cost(problem: Problem) -> int:
+    """Units of traffic that a node in use counts as."""
+    return problem.traffic.total // NODES_OF_TRAFFIC
 
 
 def _part(problem: Problem, steps: int, number: int, of: int) -> int:

@@ -10,6 +10,7 @@ import pytest
 
 from headworks_spark.local.cluster import LocalSpark, worker_specs
 from patience import PATIENCE
+from spark_sessions import end
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,8 +55,4 @@ def spark(cluster: LocalSpark) -> Iterator[SparkSession]:
 
     spark = session(cluster.master_url, hosts=HOSTS, usage=True, **SETTINGS)
     yield spark
-    gateway = spark.sparkContext._gateway
-    spark.stop()
-    gateway.shutdown()
-    gateway.proc.stdin.close()
-    gateway.proc.wait(timeout=PATIENCE)
+    end(spark)

@@ -8,6 +8,7 @@ import pytest
 
 from headworks_spark.local.cluster import LocalSpark, worker_specs
 from patience import PATIENCE
+from spark_sessions import end
 
 SETTINGS = {"spark.sql.shuffle.partitions": "6", "spark.headworks.wait": "120s"}
 """On a machine that does much else, a node may be busy for longer than tasks wait for it by default."""
@@ -31,8 +32,4 @@ def spark(java):
     with LocalSpark(workers, timeout=PATIENCE) as local:
         spark = session(local.master_url, hosts=[each.host for each in workers], **SETTINGS)
         yield spark
-        gateway = spark.sparkContext._gateway
-        spark.stop()
-        gateway.shutdown()
-        gateway.proc.stdin.close()
-        gateway.proc.wait(timeout=PATIENCE)
+        end(spark)
