@@ -6,6 +6,7 @@ Pure functions of what a round sees and of what is remembered of the rounds befo
 
 from __future__ import annotations
 
+from collections import defaultdict
 from statistics import median
 from typing import TYPE_CHECKING, Literal
 
@@ -18,11 +19,13 @@ from headworks.problem.arrays.build import STEP
 from headworks.problem.plan.score import score
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from headworks.control.journal import Round
     from headworks.hooks import Verdict
-    from headworks.model import Plan, Request, Scores
+    from headworks.model import Plan, Request, Scores, Topology
 
 Goal = Literal["load", "traffic", "nodes", "cost", "fullest", "latency", "throughput"]
 """Figures that a plan may be judged by. load: throughput and latency, at an equal load; traffic: the share that goes
@@ -42,7 +45,11 @@ COOLDOWN = 30.0
 failure skips the next. On Storm tuples go to old places for up to 20 s after a move. With less, plans are made on
 figures from before it."""
 WINDOWS = 5
-"""Windows that a plan is judged against: more would be of another hour, fewer show no spread."""
+"""Windows that a plan is judged against: more would be of another hour."""
+FEW = 3
+"""Windows that show a spread; with fewer, `UNKNOWN_SPREAD` stands for it."""
+UNKNOWN_SPREAD = 0.5
+"""Relative spread of a figure of which too few windows are known: as two windows of a quiet topology may differ."""
 SAME_LOAD = 0.1
 """Relative difference of the offered load up to which it counts as equal: throughput follows it."""
 DOUBLINGS = 6
@@ -83,17 +90,22 @@ def _world(request: Request | None) -> frozenset[tuple[str, ...]]:
     """Nodes, topologies, their claims and their numbers of tasks: things that an operator or a trigger changes."""
     if request is None:
         return frozenset()
-    nodes = (("node", each.id) for each in request.cluster.nodes)
     components = (
         ("component", topology.id, each.id, str(each.parallelism))
         for topology in request.topologies
         for each in topology.components
     )
+    return frozenset((*_setting(request), *components))
+
+
+def _setting(request: Request) -> frozenset[tuple[str, ...]]:
+    """Nodes, topologies and their claims: what no plan changes."""
+    nodes = (("node", each.id) for each in request.cluster.nodes)
     claims = (
         ("claim", each.id, str(each.priority), str(each.desired_nodes), str(each.minimum_nodes))
         for each in request.topologies
     )
-    return frozenset((*nodes, *components, *claims))
+    return frozenset((*nodes, *claims))
 
 
 @attrs.frozen(kw_only=True)
@@ -172,6 +184,7 @@ class Memory:
         regrets: Assignments that were undone, latest last.
         repeated: The same failure in a row.
         windows: Measurements since the engine was last told something, latest last.
+        setting: The nodes, topologies and claims that they are of.
     """
 
     acted: float | None = None
@@ -182,10 +195,17 @@ class Memory:
     trial: Trial | None = None
     regrets: tuple[FrozenMap[str, Slot], ...] = ()
     windows: tuple[Window, ...] = ()
+    setting: frozenset[tuple[str, ...]] = frozenset()
 
 
 def watched(memory: Memory, request: Request) -> Memory:
-    """Memory with what a round measured; unchanged where some of it is not known."""
+    """Memory with what a round measured; unchanged where some of it is not known.
+
+    Windows from before nodes, topologies or their claims changed say nothing of a plan: it is judged by none of them.
+    """
+    if memory.setting != (setting := _setting(request)):
+        kept = memory.trial if not memory.setting else None
+        memory = attrs.evolve(memory, windows=(), setting=setting, trial=kept)
     samples = request.metrics.topologies
     pairs = [(each.offered, each.throughput) for each in samples]
     if not pairs or any(offered is None or done is None for offered, done in pairs):
@@ -212,7 +232,7 @@ def remember(memory: Memory, done: Round, guards: Guards, *, now: float) -> Memo
     memory = attrs.evolve(memory, repeated=repeated)
     if done.outcome == "undone":
         regrets = memory.regrets if memory.trial is None else (*memory.regrets, memory.trial.asked)[-REGRETS:]
-        return Memory(acted=now, failures=failures, regrets=regrets, repeated=repeated)
+        return Memory(acted=now, failures=failures, regrets=regrets, repeated=repeated, setting=memory.setting)
     if done.outcome in ("failed", "rolled-back") or done.plan is None or done.receipt is None:
         return attrs.evolve(memory, acted=now, failures=failures, asked=FrozenMap(), tries=0, trial=None)
     if not done.plan.provenance.scheduler:  # the loop's own reminder
@@ -225,13 +245,14 @@ def remember(memory: Memory, done: Round, guards: Guards, *, now: float) -> Memo
         trial=_trial(done, guards, memory.windows),
         regrets=memory.regrets,
         repeated=repeated,
+        setting=memory.setting,
     )
 
 
 def _trial(done: Round, guards: Guards, windows: tuple[Window, ...]) -> Trial | None:
-    if guards.goal is None or (guards.goal == "load" and not windows):
-        return None
     if done.plan is None or done.receipt is None or done.request is None:
+        return None
+    if guards.goal is None or (guards.goal == "load" and not (windows and judged_by_load(done.request, done.plan))):
         return None
     return Trial(
         round=done.number,
@@ -241,6 +262,31 @@ def _trial(done: Round, guards: Guards, windows: tuple[Window, ...]) -> Trial | 
         undo=done.receipt.undo,
         undo_parallelism=done.receipt.undo_parallelism,
     )
+
+
+def judged_by_load(request: Request, plan: Plan) -> bool:
+    """Check whether a loss of throughput or latency speaks against a plan.
+
+    It does not where nodes are shared by priority: a topology that starves, or that claims nodes and gets fewer of
+    them, is meant to lose.
+    """
+    before, after = _nodes(request.assignment), _nodes(plan.assignment)
+    lost = (each for each in request.topologies if len(after[each.id]) < len(before[each.id]))
+    shared = len({each.priority for each in request.topologies}) > 1
+    return not plan.starves and not any(shared or _claims(each) for each in lost)
+
+
+def _claims(topology: Topology) -> bool:
+    wanted = (topology.desired_nodes, topology.minimum_nodes, topology.isolated_nodes)
+    return any(each is not None for each in wanted)
+
+
+def _nodes(assignment: Mapping[str, Slot]) -> defaultdict[str, set[str]]:
+    """Nodes by topology id."""
+    found: defaultdict[str, set[str]] = defaultdict(set)
+    for task, slot in assignment.items():
+        found[task.partition("/")[0]].add(slot.node)
+    return found
 
 
 def measure(request: Request, goal: Goal) -> float | None:
@@ -375,7 +421,7 @@ def _lost_load(trial: Trial, now: Window, guards: Guards) -> str:
     for name, (before, after) in figures.items():
         if before and after is not None:
             usual = median(before)
-            spread = max(before) - min(before)
+            spread = max(before) - min(before) if len(before) >= FEW else UNKNOWN_SPREAD * abs(usual)
             if after - usual > max(guards.worse * abs(usual), spread):
                 return (
                     f"{name} went from {abs(usual):.4g} to {abs(after):.4g} after round {trial.round}, at an equal load"

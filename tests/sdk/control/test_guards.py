@@ -338,6 +338,61 @@ def test_without_a_goal_a_plan_is_judged_by_what_users_feel_at_an_equal_load(now
     assert places(target) == ("aa" if said else "ab")
 
 
+@pytest.mark.parametrize(("latency", "outcome"), [(14.0, "quiet"), (16.0, "undone")])
+def test_before_three_windows_half_as_much_again_is_no_loss(latency, outcome):
+    target, judge = machine(), Judge(SPREAD)
+    made = loop(target, judge)
+    target.seen = attrs.evolve(target.seen, metrics=measured(100.0, 95.0, 10.0))
+    assert made.round().outcome == "executed"
+    judge.replan = False
+    target.seen = attrs.evolve(target.seen, metrics=measured(100.0, 95.0, latency))
+    assert made.round().outcome == outcome
+
+
+@pytest.mark.parametrize(
+    ("wish", "outcome"),
+    [
+        ({}, "undone"),
+        ({"desired_nodes": 1}, "quiet"),
+        ({"minimum_nodes": 1}, "quiet"),
+        ({"priority": 1}, "quiet"),  # the other's is the default
+    ],
+)
+def test_a_topology_that_loses_a_node_by_priority_is_meant_to_lose(wish, outcome):
+    target, judge = machine(running=("a", "b")), Judge([*PACKED, 1])
+    mine, other = target.seen.topologies[0], topology("u", component("c", 1))
+    running = FrozenMap({**target.seen.assignment, "u/c/0": at("b")})
+    both = (attrs.evolve(mine, **wish), other)
+    target.seen = attrs.evolve(target.seen, topologies=both, assignment=running, metrics=offered("tu", 10.0))
+    made = loop(target, judge)
+    assert made.round().outcome == "executed"
+    judge.replan = False
+    target.seen = attrs.evolve(target.seen, metrics=offered("tu", 900.0))
+    assert made.round().outcome == outcome
+
+
+def offered(names, latency):
+    each = (TopologySample(topology=name, offered=100.0, throughput=90.0, latency=latency) for name in names)
+    return Metrics(topologies=tuple(each))
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_windows_from_before_a_node_came_say_nothing_of_a_plan(when):
+    target, judge = machine(), Judge(SPREAD, replan=False)
+    made = loop(target, judge)
+    target.seen = attrs.evolve(target.seen, metrics=measured(100.0, 95.0, 10.0))
+    made.round()
+    if when == "before":
+        target.seen = attrs.evolve(target.seen, cluster=machine(nodes="abc").seen.cluster, metrics=Metrics())
+    judge.replan = True
+    assert made.round().outcome == "executed"
+    judge.replan = False
+    if when == "after":
+        target.seen = attrs.evolve(target.seen, cluster=machine(nodes="abc").seen.cluster)
+    target.seen = attrs.evolve(target.seen, metrics=measured(100.0, 5.0, 900.0))
+    assert made.round().outcome == "quiet"
+
+
 @pytest.mark.parametrize(
     ("before", "now", "worse", "undone"),
     [
