@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from headworks.model import FrozenMap, Receipt, Step
+from headworks.model import FrozenMap, Receipt, Slot, Step
+from headworks.model.plan import MoveKind
 from headworks.model.scaling import rescale_differences, rescale_refusals
 from headworks_storm.arrival import misplaced, some, wait_until_alive, wait_until_routed
 from headworks_storm.seat_counts import count_changes
@@ -20,7 +21,7 @@ from headworks_storm.workers.verification import Expected, expect, touched
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from headworks.model import Plan, Slot, Topology
+    from headworks.model import Plan, Topology
     from headworks_storm.nimbus.snapshot import Snapshot
     from headworks_storm.seat_counts import CountChange
     from headworks_storm.target import StormTarget
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
 LEVEL = "nimbus"
 """Level of enforcement in receipts: Nimbus stores the assignment, supervisors restart the workers that it changes."""
+
+BEGUN = "it was started after the plan was made, and stays where it runs"
 
 
 def preflight(target: StormTarget, plan: Plan) -> Sequence[str]:
@@ -94,7 +97,8 @@ def execute(target: StormTarget, plan: Plan) -> Receipt:
         A receipt whose steps are: each move to another seat and each number of working tasks, with its milliseconds;
         stored by Nimbus; alive where asked, of what starts anew; and what of it cannot be verified or is left out of
         the numbers of tasks, which is no failure. Nimbus shows a failure beside the topologies that were to move.
-        Executors that a plan does not name stay, and so do topologies that it does not change. A plan for other numbers
+        Executors that a plan does not name stay, and so do topologies that it does not change, and those that it would
+        start and that a round has started since: nobody drained them. A plan for other numbers
         of executors of a topology without seats is refused: `headworks storm rebalance` changes them.
     """
     snapshot = target.latest()
@@ -103,7 +107,25 @@ def execute(target: StormTarget, plan: Plan) -> Receipt:
     placed, _ = target.seated(snapshot)
     changes = count_changes(snapshot, placed, plan.parallelism)
     order = [move.task for move in plan.moves]
-    return _all_ways(target, snapshot, placed, plan.assignment, order, changes)
+    begun = _begun(snapshot, plan)
+    asked = {task: slot for task, slot in plan.assignment.items() if _topology(task) not in begun}
+    receipt = _all_ways(target, snapshot, placed, asked, order, changes)
+    left = tuple(Step(action="leave", subject=name, message=BEGUN) for name in sorted(begun))
+    return attrs.evolve(receipt, steps=(*receipt.steps, *left))
+
+
+def _begun(snapshot: Snapshot, plan: Plan) -> frozenset[str]:
+    """Topologies with a task that the plan starts and that runs by now, in another slot: a round came in between."""
+    running = {move.task for move in plan.moves if move.kind is MoveKind.EVICT}
+    there = {Slot(node.id, port) for node in snapshot.nodes for port in node.slots}
+    starts = {move.task: move.target for move in plan.moves if move.kind is MoveKind.PLACE and move.task not in running}
+    found = {task: snapshot.assignment.get(task) for task in starts}
+    begun = {_topology(task) for task, slot in found.items() if slot in there and slot != starts[task]}
+    return frozenset(begun & {each.id for each in _rigid(snapshot)})
+
+
+def _topology(task: str) -> str:
+    return task.partition("/")[0]
 
 
 def _all_ways(
@@ -121,7 +143,7 @@ def _all_ways(
     if seats.done and wanted:
         receipt = _both(seats, _reach(target, snapshot, wanted))
     why = "; ".join(step.message for step in receipt.steps if not step.done)
-    moved = {task.partition("/")[0] for task in (*wanted, *seats.undo, *seats.undo_parallelism)}
+    moved = {_topology(task) for task in (*wanted, *seats.undo, *seats.undo_parallelism)}
     target.rounds.say(dict.fromkeys(moved, f"Headworks: its last move failed: {why}") if why else {})
     return receipt
 
@@ -206,7 +228,7 @@ def _staying(target: StormTarget, snapshot: Snapshot, wanted: Mapping[str, Slot]
     """The worker processes of topologies whose tasks move that go on in their slots."""
     if target.watch is None:
         return {}
-    moving = {task.partition("/")[0] for task in wanted}
+    moving = {_topology(task) for task in wanted}
     slots = {slot for each in snapshot.scheduled if each.topology.id in moving for slot in each.assignment.values()}
     stay = slots - _ending_slots(snapshot, wanted)
     return {life: slot for life, slot in target.watch.lives(snapshot).items() if slot in stay and life[0] in moving}

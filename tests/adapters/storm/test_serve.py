@@ -333,8 +333,8 @@ class TestOnACluster:
         loop = ("-s", "resource-aware", "--collector", cluster.collector)
         with served(tmp_path, *loop, file=cluster.endpoint):
             submit_parts(cluster, "fits", 5.0)
-            # Tasks of 250 points on three nodes of 300: each has room for one, and there are four.
-            told_of(cluster, "large", "not started", lambda: submit_parts(cluster, "large", 250.0))
+            # Tasks of 100 points on three nodes of 300: they have room for nine at most, and there are ten.
+            told_of(cluster, "large", "not started", lambda: submit_parts(cluster, "large", 100.0, tasks=10))
             wait_for("a worker of the small one", lambda: names_at_work(cluster) == {cluster.name, "fits"})
             rounds = len(journal(tmp_path))
             wait_for("five more rounds with it", lambda: len(journal(tmp_path)) >= rounds + 5)
@@ -412,10 +412,13 @@ def is_known(cluster, name):
     return False
 
 
-def submit_parts(cluster, name, cpu):
-    """Submit a topology of four tasks that declare so many CPU points each, and use few."""
+def submit_parts(cluster, name, cpu, tasks=4):
+    """Submit a topology of tasks that declare so many CPU points each, and use few."""
     task = Resources(cpu=cpu, memory=64)
-    parts = (Component(id="in", kind=Kind.SPOUT, rate=10, demand=task), Component(id="out", parallelism=3, demand=task))
+    parts = (
+        Component(id="in", kind=Kind.SPOUT, rate=10, demand=task),
+        Component(id="out", parallelism=tasks - 1, demand=task),
+    )
     made = Topology(id=name, components=parts, streams=(Stream(source="in", target="out"),))
     submit_description(describe(made, load=Load(cpu=0.05)), cluster.storm.client_conf, version=cluster.storm.version)
 
