@@ -43,7 +43,7 @@ def preflight(target: StormTarget, plan: Plan) -> Sequence[str]:
         Sentences for the operator, none if only executors restart that move and all of them are seen.
     """
     snapshot = target.latest()
-    wanted = _changes(snapshot, plan.assignment)
+    wanted = _changes(snapshot, _asked(plan, _begun(snapshot, plan)))
     unseen = _expected(target, snapshot, wanted).unverified
     changes = count_changes(snapshot, target.seated(snapshot)[0], plan.parallelism)
     differences = (*rescale_differences(plan, _rigid(snapshot)), *(each.why for each in changes if each.why))
@@ -98,8 +98,8 @@ def execute(target: StormTarget, plan: Plan) -> Receipt:
         stored by Nimbus; alive where asked, of what starts anew; and what of it cannot be verified or is left out of
         the numbers of tasks, which is no failure. Nimbus shows a failure beside the topologies that were to move.
         Executors that a plan does not name stay, and so do topologies that it does not change, and those that it would
-        start and that a round has started since: nobody drained them. A plan for other numbers
-        of executors of a topology without seats is refused: `headworks storm rebalance` changes them.
+        start and that a round has started since: nobody drained them. A plan for other numbers of executors of a
+        topology without seats is refused: `headworks storm rebalance` changes them.
     """
     snapshot = target.latest()
     if refused := rescale_refusals(plan, _rigid(snapshot)):
@@ -108,8 +108,7 @@ def execute(target: StormTarget, plan: Plan) -> Receipt:
     changes = count_changes(snapshot, placed, plan.parallelism)
     order = [move.task for move in plan.moves]
     begun = _begun(snapshot, plan)
-    asked = {task: slot for task, slot in plan.assignment.items() if _topology(task) not in begun}
-    receipt = _all_ways(target, snapshot, placed, asked, order, changes)
+    receipt = _all_ways(target, snapshot, placed, _asked(plan, begun), order, changes)
     left = tuple(Step(action="leave", subject=name, message=BEGUN) for name in sorted(begun))
     return attrs.evolve(receipt, steps=(*receipt.steps, *left))
 
@@ -122,6 +121,10 @@ def _begun(snapshot: Snapshot, plan: Plan) -> frozenset[str]:
     found = {task: snapshot.assignment.get(task) for task in starts}
     begun = {_topology(task) for task, slot in found.items() if slot in there and slot != starts[task]}
     return frozenset(begun & {each.id for each in _rigid(snapshot)})
+
+
+def _asked(plan: Plan, begun: frozenset[str]) -> dict[str, Slot]:
+    return {task: slot for task, slot in plan.assignment.items() if _topology(task) not in begun}
 
 
 def _topology(task: str) -> str:

@@ -47,9 +47,9 @@ figures from before it."""
 WINDOWS = 5
 """Windows that a plan is judged against: more would be of another hour."""
 FEW = 3
-"""Windows that show a spread; with fewer, `UNKNOWN_SPREAD` stands for it."""
+"""Windows before a plan that show how much a figure varies; with fewer, it may by `UNKNOWN_SPREAD`."""
 UNKNOWN_SPREAD = 0.5
-"""Relative spread of a figure of which too few windows are known: as two windows of a quiet topology may differ."""
+"""Part of a figure by which it may vary where its spread is not known; a plan that costs more is still undone."""
 SAME_LOAD = 0.1
 """Relative difference of the offered load up to which it counts as equal: throughput follows it."""
 DOUBLINGS = 6
@@ -201,11 +201,10 @@ class Memory:
 def watched(memory: Memory, request: Request) -> Memory:
     """Memory with what a round measured; unchanged where some of it is not known.
 
-    Windows from before nodes, topologies or their claims changed say nothing of a plan: it is judged by none of them.
+    Windows from before nodes, topologies or their claims changed are no measure for a plan: it passes unjudged.
     """
     if memory.setting != (setting := _setting(request)):
-        kept = memory.trial if not memory.setting else None
-        memory = attrs.evolve(memory, windows=(), setting=setting, trial=kept)
+        memory = attrs.evolve(memory if memory.trial is None else _passed(memory), windows=(), setting=setting)
     samples = request.metrics.topologies
     pairs = [(each.offered, each.throughput) for each in samples]
     if not pairs or any(offered is None or done is None for offered, done in pairs):
@@ -223,9 +222,10 @@ def remember(memory: Memory, done: Round, guards: Guards, *, now: float) -> Memo
     # A round that failed with a request and without a plan is one whose way back raised.
     if done.receipt is None and not (done.outcome == "failed" and done.request is not None):
         return memory
+    trial = _trial(done, guards, memory.windows)
     if done.outcome in ("executed", "asserted"):
         # What is to be judged is no success yet: a plan that is undone each time would count as one each time.
-        judging = done.outcome == "executed" and (memory.windows if guards.goal == "load" else guards.goal is not None)
+        judging = done.outcome == "executed" and trial is not None
         failures, repeated = (memory.failures, memory.repeated) if judging else (0, Repeated())
     else:
         failures, repeated = memory.failures + 1, count_again(memory.repeated, done)
@@ -242,7 +242,7 @@ def remember(memory: Memory, done: Round, guards: Guards, *, now: float) -> Memo
         acted=now,
         failures=failures,
         asked=done.plan.assignment,
-        trial=_trial(done, guards, memory.windows),
+        trial=trial,
         regrets=memory.regrets,
         repeated=repeated,
         setting=memory.setting,
@@ -252,7 +252,7 @@ def remember(memory: Memory, done: Round, guards: Guards, *, now: float) -> Memo
 def _trial(done: Round, guards: Guards, windows: tuple[Window, ...]) -> Trial | None:
     if done.plan is None or done.receipt is None or done.request is None:
         return None
-    if guards.goal is None or (guards.goal == "load" and not (windows and judged_by_load(done.request, done.plan))):
+    if guards.goal is None or (guards.goal == "load" and not (windows and _judged_by_load(done.request, done.plan))):
         return None
     return Trial(
         round=done.number,
@@ -264,7 +264,7 @@ def _trial(done: Round, guards: Guards, windows: tuple[Window, ...]) -> Trial | 
     )
 
 
-def judged_by_load(request: Request, plan: Plan) -> bool:
+def _judged_by_load(request: Request, plan: Plan) -> bool:
     """Check whether a loss of throughput or latency speaks against a plan.
 
     It does not where nodes are shared by priority: a topology that starves, or that claims nodes and gets fewer of
@@ -432,7 +432,12 @@ def _lost_load(trial: Trial, now: Window, guards: Guards) -> str:
 def judged(guards: Guards, memory: Memory, *, number: int) -> Memory:
     """Memory once the trial was judged in round `number`."""
     due = memory.trial is not None and number >= memory.trial.round + guards.settle
-    return attrs.evolve(memory, trial=None, failures=0, repeated=Repeated()) if due else memory
+    return _passed(memory) if due else memory
+
+
+def _passed(memory: Memory) -> Memory:
+    """Memory once the plan on trial counts as a success."""
+    return attrs.evolve(memory, trial=None, failures=0, repeated=Repeated())
 
 
 def tasks_to_reassert(request: Request, guards: Guards, memory: Memory) -> list[int]:

@@ -12,7 +12,7 @@ CPU, ON, OFF, MEMORY = "cpu.pcore.percent", "onheap.memory.mb", "offheap.memory.
 def supervisor(name: str, *, ports: tuple[int, ...] = (6700, 6701), cpu: float = 400.0, **more: Any) -> Data:
     resources = {CPU: cpu, MEMORY: 4096.0}
     plain = {"host": name, "rack": "/default-rack", "ports": list(ports), "resources": resources, "blacklisted": False}
-    return {"id": name, **plain, **more}
+    return {"id": name, **plain, "machine": None, "bandwidth": None, **more}
 
 
 def component(name: str, executors: list[int], *, kind: str = "bolt", inputs: Any = (), cpu: float = 10.0) -> Data:

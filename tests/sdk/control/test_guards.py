@@ -8,6 +8,7 @@ from headworks.control.guards import (
     Memory,
     Repeated,
     Trial,
+    Window,
     gain,
     measure,
     regret_reason,
@@ -369,6 +370,17 @@ def test_a_topology_that_loses_a_node_by_priority_is_meant_to_lose(wish, outcome
     judge.replan = False
     target.seen = attrs.evolve(target.seen, metrics=offered("tu", 900.0))
     assert made.round().outcome == outcome
+
+
+@pytest.mark.parametrize(("wish", "failures"), [({}, 2), ({"desired_nodes": 1}, 0)])
+def test_a_plan_that_nothing_judges_ends_the_pause_after_failures(wish, failures):
+    part = component("c", 2)
+    made = request([node("a"), node("b")], [attrs.evolve(topology("t", part), **wish)], {"t/c/0": "a", "t/c/1": "b"})
+    plan = Problem.of(made).plan(PACKED)
+    plan = attrs.evolve(plan, provenance=attrs.evolve(plan.provenance, scheduler="judge"))
+    done = Round(number=1, outcome="executed", request=made, plan=plan, receipt=Receipt())
+    before = Memory(failures=2, windows=(Window(offered=100.0, completed=95.0),))
+    assert remember(before, done, Guards(), now=5.0).failures == failures
 
 
 def offered(names, latency):
