@@ -343,3 +343,18 @@ def test_a_task_that_is_left_for_a_constraint_is_given_it_as_the_reason():
     plan = PluginHost.load().schedule("dstorm", request)
     assert plan.status is Status.INFEASIBLE
     assert [(each.code, each.subject, each.resource) for each in plan.reasons] == [("constraint", "t/c1/0", str(rule))]
+
+
+def test_what_had_no_room_follows_its_topology_to_the_node_that_a_repair_gave_it():
+    """The other topology had the only slot of both nodes; `fast` is bound by nothing."""
+    made = asked(TOGETHER, nodes=2, db=2)
+    nodes = tuple(attrs.evolve(each, slots=(1,)) for each in made.cluster.nodes)
+    other = Topology(id="u", components=(Component(id="c", kind=Kind.SPOUT, rate=1.0, parallelism=2),))
+    problem = Problem.of(
+        attrs.evolve(made, cluster=attrs.evolve(made.cluster, nodes=nodes), topologies=(*made.topologies, other))
+    )
+    plan = problem.plan([-1, -1, -1, -1, 0, 1])
+    assert (plan.status, plan.reasons) == (Status.OK, ())
+    assert len({slot.node for task, slot in plan.assignment.items() if task.startswith("t/")}) == 1
+    followed = [each.why for each in plan.repaired if each.task.startswith("t/fast/")]
+    assert followed == ["it had no node, and this one serves its topology by now"] * 2

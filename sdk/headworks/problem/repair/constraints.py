@@ -94,8 +94,10 @@ class ConstraintRule:
             part = int(self._problem.component[task])
             if mine := [text for text, of in known[0] if of == part]:
                 return f"{'' if hard else 'soft '}constraint: {'; '.join(mine)}"
-            if decided[task] < 0:
+            if decided[task] < 0 and self._constraints.bound[part]:
                 return "it had no node, and constraints leave it this one"
+            if decided[task] < 0:
+                return "it had no node, and this one serves its topology by now"
             return "it makes way for a task that constraints bind"
 
         return cause
@@ -115,8 +117,24 @@ def repair_hard(problem: Arrays, node_of: Ints, left_out: Flags | None = None) -
     if left_out is not None:
         lost &= ~left_out
     if breaks_on_nodes(problem, node_of, fresh=True) or lost.any():
-        return _repaired(problem, constraints, node_of, lost)
+        found = _repaired(problem, constraints, node_of, lost)
+        came = np.isin(problem.topology, problem.topology[lost & (found >= 0)])
+        waits = (found < 0) & (node_of < 0) & (problem.current < 0) & came
+        return _joined(problem, found, waits if left_out is None else waits & ~left_out)
     return node_of
+
+
+def _joined(problem: Arrays, node_of: Ints, waits: Flags) -> Ints:
+    """Place tasks beside their topologies as far as there is room: it may serve nodes only since the repair."""
+    if not waits.any():
+        return node_of
+    work = _Placement(problem, node_of)
+    for task in np.flatnonzero(node_of >= 0).tolist():
+        work.room.place(task, int(node_of[task]))
+    for task in np.flatnonzero(waits).tolist():
+        serves = np.unique(node_of[(problem.topology == problem.topology[task]) & (node_of >= 0)])
+        work.settle(task, np.isin(np.arange(problem.m), serves))
+    return work.room.node_of.copy()
 
 
 def keep_running(problem: Arrays, node_of: Ints) -> Ints:
@@ -203,9 +221,9 @@ class _Placement:
                 self._exchange(task)
         return self.room.node_of.copy()
 
-    def settle(self, task: int) -> bool:
-        """Place a task on the best of the nodes that fit, if there is one."""
-        fits = self.room.fits(task)
+    def settle(self, task: int, nodes: Flags | None = None) -> bool:
+        """Place a task on the best of the nodes that fit, of some or of all, if there is one."""
+        fits = self.room.fits(task) if nodes is None else self.room.fits(task) & nodes
         if not fits.any():
             return False
         self.room.place(task, self._best(task, fits))
