@@ -190,15 +190,19 @@ class ServedCluster:
         alive = target.watch.alive(snapshot)
         return [task for it in snapshot.scheduled if it.name == name for task in it.executors if task not in alive]
 
-    def end(self, name: str) -> None:
-        """Kill the topology at once, and wait until it is gone."""
-        self.storm.gateway.kill(name, wait=0)
-        gone = self.service.target.rounds.until(lambda each: all(it.name != name for it in each.scheduled), PATIENCE)
+    def end(self, *names: str) -> None:
+        """Kill topologies, the last ones of the cluster, at once, and wait until no worker is left."""
+        for name in names:
+            self.storm.gateway.kill(name, wait=0)
+        ended = set(names)
+        gone = self.service.target.rounds.until(
+            lambda each: ended.isdisjoint(it.name for it in each.scheduled), PATIENCE
+        )
         deadline = time.monotonic() + PATIENCE
         # Nimbus forgets a topology at once, its supervisors end the workers some time after that.
         while gone is None or self.storm.workers():
             if time.monotonic() > deadline:
-                raise EngineError(f"{name} was killed, and its workers still run after {PATIENCE:.0f} s")
+                raise EngineError(f"{', '.join(names)}: killed, and workers still run after {PATIENCE:.0f} s")
             time.sleep(0.5)
 
     def warm_up(self) -> None:

@@ -189,8 +189,7 @@ class StormBench:
         before = acked(_reports(cluster, begin), _spouts(cluster), begin, steady())
         found, points = watched(cluster, seconds)
         found |= {"warm_up": warm_up, **start(before, found["offered"])}
-        for topology in asked.topologies:
-            cluster.end(topology.id)
+        cluster.end(*(each.id for each in asked.topologies))
         found["apart"] = float(cluster.storm.nodes is not None and TIME in bounds())
         capacity = tuple(each.capacity.cpu for each in asked.cluster.nodes)
         return Window(figures=found, points=points, capacity=capacity)
