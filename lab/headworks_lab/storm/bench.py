@@ -51,6 +51,10 @@ CONF = {"topology.max.spout.pending": 500, "topology.stats.sample.rate": 0.2, "t
 out nowhere. Of a fifth of the tuples Storm measures the latency, four times as many as by itself."""
 
 
+ACKER_CPU, ACKER_POINTS = "topology.acker.cpu.pcore.percent", 10.0
+"""CPU points of each acker, by Storm's `defaults.yaml`."""
+
+
 @attrs.frozen(kw_only=True)
 class Window:
     """Measurements of one window.
@@ -146,6 +150,9 @@ class StormBench:
             warm_up: Seconds between the start of all tasks and the window.
         """
         asked = fitted(request, os.cpu_count() or 1)
+        # Storm declares CPU for its ackers, which is to shrink as all else that a request declares.
+        whole, now = (sum(node.capacity.cpu for node in each.cluster.nodes) for each in (request, asked))
+        conf = {**self.conf, ACKER_CPU: ACKER_POINTS * (now / whole if whole else 1.0)}
         cluster = self._at(asked)
         if scheduler != OWN:
             host.plugin(scheduler, "headworks_schedule")
@@ -154,7 +161,7 @@ class StormBench:
         rates = (each.bandwidth for each in asked.cluster.nodes)
         self._deputy.bandwidths = dict(zip((each.host for each in cluster.storm.supervisors), rates, strict=True))
         try:
-            return self._measured(cluster, asked, seconds, warm_up, own=scheduler == OWN)
+            return self._measured(cluster, asked, conf, seconds, warm_up, own=scheduler == OWN)
         except BaseException:
             self._end()  # whatever is left of the topologies is no ground for the next experiment
             raise
@@ -178,10 +185,19 @@ class StormBench:
         self._cluster, self._nodes = None, ()
         self._running.close()
 
-    def _measured(self, cluster: ServedCluster, asked: Request, seconds: float, warm_up: float, *, own: bool) -> Window:
+    def _measured(
+        self,
+        cluster: ServedCluster,
+        asked: Request,
+        conf: Mapping[str, Any],
+        seconds: float,
+        warm_up: float,
+        *,
+        own: bool,
+    ) -> Window:
         def submit() -> None:
             for topology in asked.topologies:
-                described = describe(topology, asked.profiles, conf=self.conf, **details_of(topology))
+                described = describe(topology, asked.profiles, conf=conf, **details_of(topology))
                 cluster.run(described, shadow=own)
 
         begin = steady()
