@@ -62,4 +62,5 @@ def observe(target: SimTarget, window: float) -> Observation:
         assignment=FrozenMap(assignment),
         metrics=measure(world.layout, world.spans[first:], dead),
         profiles=request.profiles,
+        transfer=request.transfer,
     )

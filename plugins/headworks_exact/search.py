@@ -68,7 +68,7 @@ def _offer(others: Mapping[str, Plan], *, by_profiles: bool) -> None:
     if whole and by_profiles:
         offer(max(whole, key=lambda plan: plan.scores.throughput or 0.0))
     elif whole:
-        offer(min(whole, key=lambda plan: _order(plan, links=False)))
+        offer(min(whole, key=lambda plan: _order(plan, load=False)))
 
 
 def _cut_short() -> Reason:
@@ -86,8 +86,9 @@ def _without_solver(request: Request) -> Plan:
 def least_traffic(problem: Problem, options: Options, budget: Budget, others: Mapping[str, Plan]) -> Plan:
     """The plan with the least traffic between nodes; what runs stays if it is as good.
 
-    Where nodes state what their networks bear, a plan that bears more load comes before one with less traffic, unless
-    the objective is traffic alone. The search knows no networks: its bound holds where the plan bears all of the load.
+    Where nodes state what their networks bear, or the cost of transfers is known, a plan that bears more load comes
+    before one with less traffic, unless the objective is traffic alone. The search knows neither: its bound holds
+    where the plan bears all of the load.
 
     Args:
         problem: The request as arrays.
@@ -104,15 +105,15 @@ def least_traffic(problem: Problem, options: Options, budget: Budget, others: Ma
     found = place(problem, starts, options, budget)
     if found.infeasible and sound:
         return _no_placement(problem, greedy, others, "it is proven that no placement holds every task")
-    links = options.objective != "traffic" and bool(np.isfinite(problem.link_limit).any())
-    candidates = [each for each in (problem.current, found.node_of, greedy, *(known * links)) if each is not None]
-    node_of = min(map(problem.repair, candidates), key=lambda each: _worth(problem, each, links=links))
+    load = options.objective != "traffic" and problem.is_load_bounded
+    candidates = [each for each in (problem.current, found.node_of, greedy, *(known * load)) if each is not None]
+    node_of = min(map(problem.repair, candidates), key=lambda each: _worth(problem, each, load=load))
     if found.searched:
         own = _bounded(problem, node_of, found, others, sound=sound)
     else:
         own = _not_searched(problem, node_of, others)
-    best = min([own, *others.values()], key=lambda plan: _order(plan, links=links))
-    said = _without_bound(own) if links and best.scores.fullest_link > 1 else own
+    best = min([own, *others.values()], key=lambda plan: _order(plan, load=load))
+    said = _without_bound(own) if load and _fullest(best) > 1 else own
     if best is own:
         return said
     name = next(name for name, plan in others.items() if plan is best)
@@ -122,9 +123,9 @@ def least_traffic(problem: Problem, options: Options, budget: Budget, others: Ma
 
 
 def _without_bound(plan: Plan) -> Plan:
-    """A plan by the search for little traffic, where networks bound the load: of that it proves nothing."""
-    message = "no plan is known whose load the networks of all nodes bear, and none is searched for"
-    reason = Reason(code=NOT_SEARCHED, subject="bandwidth", message=message, resource="bandwidth")
+    """A plan by the search for little traffic, where what crosses nodes bounds the load: of that it proves nothing."""
+    message = "no plan is known whose load all nodes and their networks bear, and none is searched for"
+    reason = Reason(code=NOT_SEARCHED, subject="load", message=message)
     return attrs.evolve(plan, bound=None, reasons=(*plan.reasons, reason))
 
 
@@ -133,24 +134,29 @@ def _holds(problem: Problem, node_of: NDArray[np.int64]) -> bool:
     return _worth(problem, node_of)[:2] == (0, 0)
 
 
-def _order(plan: Plan, *, links: bool) -> tuple[bool, int, float, float, int]:
+def _fullest(plan: Plan) -> float:
+    """Share of the fullest node's CPU or network that a plan uses."""
+    return max(plan.scores.fullest_link, plan.scores.fullest_node)
+
+
+def _order(plan: Plan, *, load: bool) -> tuple[bool, int, float, float, int]:
     """Sort key of plans, the best is least.
 
     Args:
-        links: Whether what networks bear counts before traffic.
+        load: Whether what nodes bear counts before traffic.
     """
     scores = plan.scores
-    over = max(scores.fullest_link, 1.0) if links else 1.0
+    over = max(_fullest(plan), 1.0) if load else 1.0
     return plan.status is not Status.OK, scores.unplaced, over, scores.inter_node, scores.nodes_used
 
 
-def _worth(problem: Problem, node_of: NDArray[np.int64], *, links: bool = False) -> tuple[int, int, float, int, int]:
-    """Sort key of placements: overloaded nodes, tasks without one, what networks bear, traffic between nodes, nodes."""
+def _worth(problem: Problem, node_of: NDArray[np.int64], *, load: bool = False) -> tuple[int, int, float, int, int]:
+    """Sort key of placements: overloaded nodes, tasks without one, what nodes bear, traffic between nodes, nodes."""
     used = np.zeros_like(problem.capacity)
     placed = node_of >= 0
     np.add.at(used, node_of[placed], problem.demand[placed])
     over = int((used > problem.capacity).any(axis=1).sum())
-    full = float((problem.traffic.links(node_of, problem.m) / problem.link_limit).max(initial=1.0)) if links else 1.0
+    full = float(problem.load(node_of).max(initial=1.0)) if load else 1.0
     return over, int((~placed).sum()), full, problem.traffic.inter_node(node_of), len(np.unique(node_of[placed]))
 
 
@@ -212,7 +218,7 @@ def _no_placement(problem: Problem, node_of: NDArray[np.int64], others: Mapping[
     if (problem.current >= 0).any():
         plans.append(beside_running(problem, node_of, f"{said}; what runs stays"))
     plans += [attrs.evolve(each, explanation=f"{said}; {name}: {each.explanation}") for name, each in others.items()]
-    plan = min(plans, key=partial(_order, links=False))
+    plan = min(plans, key=partial(_order, load=False))
     if plan.status is Status.OK or any(each.code == "move-limit" for each in plan.reasons):
         return plan
     first, *rest = (*_lacking(problem), *plan.reasons)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import attrs
 import numpy as np
 
+from headworks.model import TransferCost
 from headworks.model.topology import TUPLE_BYTES
 from headworks_sim.fluid.layout import Floats, Ints, summed
 from headworks_sim.fluid.streams import Current, flow_through, pairs
@@ -40,12 +41,13 @@ class Share:
 
     Attributes:
         current: Rates of tasks and streams.
-        slope: float64 (n,), CPU points of each task at a factor of 1, above `fixed`.
+        slope: float64 (n,), CPU points of each task at a factor of 1, above `fixed`, with what it sends to other nodes.
         fixed: float64 (n,), CPU points of each task whatever the factor.
         most: Factor at which the threads of a task are full, inf where no rate costs any of them anything.
         delivered: Part of the tuples that reach the sinks, of those that would if every task ran.
         traffic: Tuples/s between different tasks.
         inter_node: Tuples/s between tasks on different nodes.
+        arriving: float64 (m,), CPU points of each node for what comes to it from others, at a factor of 1.
         network: float64 (2, m), bytes/s that leave each node for others, and that come to it; none where no node has a
             bandwidth.
     """
@@ -57,6 +59,7 @@ class Share:
     delivered: float
     traffic: float
     inter_node: float
+    arriving: Floats
     network: Floats
 
 
@@ -133,6 +136,8 @@ class Model:
         # CPU of node j is base_j + sum of factor_i * steep_ij over topologies i (Eq. 5, summed over the tasks of j).
         steep = np.zeros((len(shares), problem.m))
         np.add.at(steep, (problem.topology[there], node_of[there]), slope[there])
+        arriving = np.array([each.arriving for each in shares]).reshape(len(shares), problem.m)
+        steep += arriving
         base = summed(node_of[there], fixed[there], problem.m)
         runs = np.bincount(problem.topology[there], minlength=len(shares)) > 0
         free = layout.capacity - base
@@ -142,7 +147,7 @@ class Model:
         most = np.array([each.most for each in shares], dtype=np.float64)
         factor, limit = fill(steep, free, np.where(runs, np.minimum(demand, most), 0.0))
         cpu = np.where(there, slope * factor[problem.topology] + fixed, 0.0)
-        node_cpu = summed(node_of[there], cpu[there], problem.m)
+        node_cpu = summed(node_of[there], cpu[there], problem.m) + factor @ arriving
         entering = np.array([each.throughput for each in layout.topologies])
         done = factor * entering * np.array([each.delivered for each in shares])
         latency = [self._latency(number, share, node_of, node_cpu) for number, share in enumerate(shares)]
@@ -163,6 +168,8 @@ class Model:
         node_of, worker = np.frombuffer(nodes, dtype=np.int64), np.frombuffer(workers, dtype=np.int64)
         current = flow_through(graph, worker)
         slope, fixed = _cost(layout, graph, current, self._nominal[number], node_of)
+        sending, arriving = _transfer(layout, graph, current, node_of, worker)
+        slope = slope + sending
         room = np.maximum(layout.problem.thread_points[graph.start : graph.stop] - fixed, 0.0)
         works = slope > 0
         traffic, inter = _crossing(graph, current, node_of, worker)
@@ -174,6 +181,7 @@ class Model:
             delivered=_delivered(graph, current, self._nominal[number]),
             traffic=traffic,
             inter_node=inter,
+            arriving=arriving,
             network=_network(graph, current, node_of, worker, layout.problem.m) if self._bounded else np.zeros((2, 0)),
         )
 
@@ -252,6 +260,19 @@ def _cost(
     percent = layout.capacity[node_of] / 100.0  # profiles count percent of the machine, demands CPU points
     slope = np.where(known, np.nan_to_num(e) * current.work * percent, slope)
     return slope, np.where(known, np.minimum(met * percent, most), fixed)
+
+
+def _transfer(
+    layout: Layout, graph: TopologyGraph, current: Current, node_of: Ints, worker: Ints
+) -> tuple[Floats, Floats]:
+    """CPU points of what each task sends to other nodes, float64 (n,), and of what comes to each node, float64 (m,)."""
+    cost, m = layout.problem.request.transfer, layout.problem.m
+    if cost == TransferCost():
+        return np.zeros(graph.size), np.zeros(m)
+    senders, receivers, rates, _ = pairs(graph, current, worker)
+    away = node_of[senders] != node_of[receivers]
+    come = summed(node_of[receivers[away]], rates[away], m)
+    return cost.send * summed(senders[away], rates[away], graph.size), cost.receive * come
 
 
 def _delivered(graph: TopologyGraph, current: Current, nominal: Current) -> float:

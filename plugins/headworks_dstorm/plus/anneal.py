@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from headworks.problem import Problem
     from headworks_dstorm.plus.exchange import Exchange, Floats, Ints
+    from headworks_dstorm.plus.links import LoadLimits
 
 HOT, COLD = 0.3, 0.02
 """First and last temperature, as shares of the traffic that a task can have on its node; a larger first one forgets the
@@ -40,7 +41,7 @@ def anneal(
     steps: int,
     seed: int,
     node_cost: int = 0,
-    limit: Floats | None = None,
+    limits: LoadLimits | None = None,
     ended: Callable[[], bool] = bool,
 ) -> Ints:
     """Anneal a placement; the result costs no more, in traffic between nodes and nodes in use.
@@ -57,14 +58,13 @@ def anneal(
         steps: How many steps to make, about.
         seed: Of all that is random.
         node_cost: Units of traffic that a node in use counts as.
-        limit: Units that each node may send, and as many that it may receive, float64 (m,); each beyond counts as
-            `links.DEAR` of traffic. None for no limit.
+        limits: Loads that what crosses nodes is not to exceed; a unit beyond counts as `links.DEAR` of traffic.
         ended: Whether to end now, with the best placement so far.
 
     Returns:
         Node index of each task, int64 (n,), -1 where it was -1.
     """
-    walk = _Walk(AnnealingState(problem, exchange, node_of, limit), seed, node_cost)
+    walk = _Walk(AnnealingState(problem, exchange, node_of, limits), seed, node_cost)
     best = node_of
     least = cost = walk.cost()
     if not len(walk.tasks) or len(walk.nodes) < 2 or not steps:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from headworks.problem import Problem
+    from headworks_dstorm.plus.links import LoadLimits
     from headworks_dstorm.plus.node_costs import Flags, Floats, Ints
 
 __all__ = ["CHAINS", "anneal_chains"]
@@ -50,7 +51,7 @@ def anneal_chains(
     starts: Sequence[NDArray[np.int64]],
     *,
     node_cost: int,
-    limit: Floats | None = None,
+    limits: LoadLimits | None = None,
     steps: int,
     seed: int,
     ended: Callable[[], bool] = bool,
@@ -63,7 +64,7 @@ def anneal_chains(
         problem: The problem, small enough for `NodeCosts.of`.
         starts: Node index of each task, int64 (n,), -1 for a task without one; at least one.
         node_cost: Units of traffic that a node in use counts as.
-        limit: Units that each node may send, and as many that it may receive, float64 (m,); None for no limit.
+        limits: Loads that what crosses nodes is not to exceed.
         steps: Steps of each chain in an annealing.
         seed: Of all that is random.
         ended: Whether to end now, with the best placement so far.
@@ -72,7 +73,7 @@ def anneal_chains(
         Node index of each task, int64 (n,), of the best placement found in which nodes hold what is there; None if none
         was found, or the problem is not small.
     """
-    costs = NodeCosts.of(problem, limit)
+    costs = NodeCosts.of(problem, limits)
     if costs is None or not costs.movable.any() or not len(costs.nodes) or _overfull(problem):
         return None
     best, least, vain = None, np.inf, 0

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from headworks.problem import Problem
+    from headworks_dstorm.plus.links import LoadLimits
 
     Ints = NDArray[np.int64]
     Floats = NDArray[np.float64]
@@ -34,9 +35,9 @@ class NodeCosts:
         nodes: int64, nodes that may take tasks: with slots, and not full of fixed tasks.
     """
 
-    def __init__(self, problem: Problem, limit: Floats | None = None) -> None:
+    def __init__(self, problem: Problem, limits: LoadLimits | None = None) -> None:
         self._problem = problem
-        self._limit = limit if limit is not None and np.isfinite(limit).any() else None
+        self._limits = limits
         self._of_tasks = problem.traffic.of_tasks.astype(np.float64)
         self._per_task = max(float(self._of_tasks.mean()), 1.0)
         self.rates = _rates(problem)
@@ -61,11 +62,11 @@ class NodeCosts:
         self._slots = np.maximum(problem.slots, self._held)
 
     @classmethod
-    def of(cls, problem: Problem, limit: Floats | None = None) -> NodeCosts | None:
+    def of(cls, problem: Problem, limits: LoadLimits | None = None) -> NodeCosts | None:
         """The costs of a problem, None if it is not small, or its heaps are of too many sizes.
 
         Args:
-            limit: Units that each node may send, and as many that it may receive, float64 (m,); None for no limit.
+            limits: Loads that what crosses nodes is not to exceed.
         """
         if max(problem.n, problem.m) * problem.n > PAIRS or not problem.n:
             return None
@@ -74,7 +75,7 @@ class NodeCosts:
             _, counts = np.unique(problem.heap[movable & (problem.topology == topology)], return_counts=True)
             if np.log2(counts + 1.0).sum() > np.log2(PACKINGS):
                 return None
-        return cls(problem, limit)
+        return cls(problem, limits)
 
     def weigh(self, sets: Floats, node: Ints) -> tuple[Floats, Floats]:
         """Weigh sets of tasks, each on a node.
@@ -85,14 +86,14 @@ class NodeCosts:
 
         Returns:
             Units of traffic within each set, float64 (k,); and what it exceeds, float64 (k,): the sum over the
-            resources in demands of a mean task, of what the network bears less in traffic of a mean task, and of
-            workers for which there is no slot; 0 where the node holds it.
+            resources in demands of a mean task, of what crosses nodes in traffic of a mean task, and of workers for
+            which there is no slot; 0 where the node holds it.
         """
         local = np.einsum("kn,kn->k", sets @ self.rates, sets) / 2
         over = (np.maximum(sets @ self._problem.demand - self._capacity[node], 0.0) / self._unit).sum(axis=1)
-        if self._limit is not None:
-            links = (sets @ self._of_tasks.T).max(axis=1) - local
-            over += np.maximum(links - self._limit[node], 0.0) / self._per_task
+        if self._limits is not None:
+            links = (sets @ self._of_tasks.T).T - local
+            over += self._limits.beyond(links, sets @ self._problem.demand[:, 0], node) / self._per_task
         workers = self._held[node] + (sets @ self._plain > 0).sum(axis=1)
         if self._limited:
             codes = (sets @ self._codes).astype(np.int64)

@@ -1,9 +1,9 @@
 """Starts of `dstorm-plus`, their annealing, and the choice of the best placement as the plan.
 
-Placements are compared by tasks without a node, then by the load that the nodes' networks bear where they state a
-bandwidth, then by traffic between nodes and nodes in use together, a node counting as much as one in `NODES_OF_TRAFFIC`
-of all traffic, then by nodes in use and their price (`Candidate.cost`). None of them overloads a node; where what runs
-does, it is not among them.
+Placements are compared by tasks without a node, then by the load that nodes bear where they state a bandwidth or the
+cost of transfers is known, then by traffic between nodes and nodes in use together, then by nodes in use and their
+price (`Candidate.cost`). A node counts as much as one in `NODES_OF_TRAFFIC` of all traffic. No placement overloads a
+node; where what runs does, it is not among them.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from headworks_dstorm.plus.chains import CHAINS, anneal_chains
 from headworks_dstorm.plus.exchange import Exchange
 from headworks_dstorm.plus.fill import fill
 from headworks_dstorm.plus.groups import regroup
+from headworks_dstorm.plus.links import LoadLimits
 from headworks_dstorm.plus.whole import MANY, mostly_whole, whole
 from headworks_dstorm.settling import runs, schedule, settled
 
@@ -85,7 +86,7 @@ class Candidate:
 
     Attributes:
         unplaced: Tasks without a node.
-        excess: Part by which the fullest link has more than it bears, 0 where all bear the load.
+        excess: Part by which the fullest node has more than it bears, 0 where all bear the load.
         traffic: Units between nodes.
         nodes: Nodes in use.
         price: Sum of their prices, 0 for those that state none.
@@ -232,16 +233,17 @@ def _searched(
     level: float,
     ended: Event,
 ) -> Iterator[Candidate]:
-    """Placements that annealings find from some others, with limits of links at a multiple of what they bear.
+    """Placements that annealings find from some others, with limits of loads at a multiple of what nodes bear.
 
     Args:
         starts: Where chains begin, which find room for tasks without a node.
         begun: Where further annealings begin.
         level: The multiple.
     """
-    limit = link_limit(problem, options) * level
+    limits = LoadLimits.of(problem) if options.objective == "load" else None
+    limits = None if limits is None else limits.times(level)
     if problem.n <= CHAINED:
-        for chained in _chained(problem, options, starts, limit, ended):
+        for chained in _chained(problem, options, starts, limits, ended):
             begun = [chained, *begun]
             yield chained
     exchange = Exchange(problem)
@@ -253,7 +255,7 @@ def _searched(
         if problem.n > SMALL and number and start.cost > least:  # it was overtaken
             break
         part = _part(problem, steps, number, len(begun))
-        node_of = _walked(problem, exchange, start.node_of, part, limit, ended)
+        node_of = _walked(problem, exchange, start.node_of, part, limits, ended)
         how = f"{'up to ' if ended.is_set() else ''}{part} steps of annealing (seed {problem.request.seed})"
         found = _candidate(problem, options, f"{start.origin}, {how}", node_of)
         least = min(least, found.cost)
@@ -261,7 +263,7 @@ def _searched(
 
 
 def _chained(
-    problem: Problem, options: PlusOptions, starts: list[Candidate], limit: NDArray[np.float64], ended: Event
+    problem: Problem, options: PlusOptions, starts: list[Candidate], limits: LoadLimits | None, ended: Event
 ) -> Iterator[Candidate]:
     """The placement that chains find, none where they find none within the limits."""
     length = min(CHAIN * problem.n, LONGEST) if options.steps is None else -(-options.steps // CHAINS)
@@ -269,7 +271,7 @@ def _chained(
         problem,
         [each.node_of for each in starts],
         node_cost=_node_cost(problem),
-        limit=limit,
+        limits=limits,
         steps=length,
         seed=problem.request.seed,
         ended=ended.is_set,
@@ -283,15 +285,15 @@ def _walked(
     exchange: Exchange,
     node_of: NDArray[np.int64],
     steps: int,
-    limit: NDArray[np.float64],
+    limits: LoadLimits | None,
     ended: Event,
 ) -> NDArray[np.int64]:
-    """A placement after so many steps of tasks, and then some of groups where no link has a limit."""
+    """A placement after so many steps of tasks, and then some of groups where no load has a limit."""
     seed, node_cost = problem.request.seed, _node_cost(problem)
     found = anneal(
-        problem, exchange, node_of, steps=steps, seed=seed, node_cost=node_cost, limit=limit, ended=ended.is_set
+        problem, exchange, node_of, steps=steps, seed=seed, node_cost=node_cost, limits=limits, ended=ended.is_set
     )
-    if problem.n <= CHAINED or problem.n > MANY or np.isfinite(limit).any():
+    if problem.n <= CHAINED or problem.n > MANY or limits is not None:
         return found
     groups = steps // AS_MANY
     return regroup(problem, exchange, found, steps=groups, seed=seed, node_cost=node_cost, ended=ended.is_set)
@@ -340,22 +342,17 @@ def _running(problem: Problem, options: PlusOptions) -> Candidate | None:
     return _candidate(problem, options, "running", problem.current)
 
 
-def link_limit(problem: Problem, options: PlusOptions) -> NDArray[np.float64]:
-    """Units that each node may send, and as many that it may receive, float64 (m,); inf where that is no matter."""
-    return problem.link_limit if options.objective == "load" else np.full(problem.m, np.inf)
-
-
 def _candidate(problem: Problem, options: PlusOptions, origin: str, node_of: NDArray[np.int64]) -> Candidate:
     node_of = problem.repair(node_of)
     placed = node_of[node_of >= 0]
-    links = problem.traffic.links(node_of, problem.m).max(axis=0) / link_limit(problem, options)
+    fullest = problem.load(node_of).max(initial=0.0) if options.objective == "load" else 0.0
     used = np.unique(placed)
     return Candidate(
         origin=origin,
         node_of=node_of,
         unplaced=problem.n - len(placed),
         traffic=problem.traffic.inter_node(node_of),
-        excess=max(float(links.max(initial=0.0)) - 1.0, 0.0),
+        excess=max(float(fullest) - 1.0, 0.0),
         nodes=len(used),
         price=float(problem.prices[used].sum()),
         total=problem.traffic.total,

@@ -14,6 +14,7 @@ from headworks_dstorm.plus.links import LinkLoads
 if TYPE_CHECKING:
     from headworks.problem import Problem
     from headworks_dstorm.plus.exchange import Exchange, Flags, Floats, Ints
+    from headworks_dstorm.plus.links import LoadLimits
 
 
 class AnnealingState:
@@ -32,10 +33,10 @@ class AnnealingState:
         held: int64 (m,), tasks on each node, the fixed ones included.
         slots_left: int64 (m,), slots not taken, with one worker for each topology.
         on: int64 (m, w), the free tasks on each node: the first `count` of a row are in use.
-        links: Loads of the networks, None where no node has a limit.
+        links: Loads by what crosses nodes, None where no node has a limit.
     """
 
-    def __init__(self, problem: Problem, exchange: Exchange, node_of: Ints, limit: Floats | None = None) -> None:
+    def __init__(self, problem: Problem, exchange: Exchange, node_of: Ints, limits: LoadLimits | None = None) -> None:
         self.problem, self.exchange, self.node_of = problem, exchange, node_of.copy()
         placed = np.flatnonzero(node_of >= 0)
         at = node_of[placed]
@@ -52,8 +53,7 @@ class AnnealingState:
         workers = Workers(problem)
         self._heaps = None if workers.plain else HeapLimits(self, workers)
         self._mark = np.empty(problem.m, dtype=np.int64)
-        bounded = limit is not None and np.isfinite(limit).any()
-        self.links = LinkLoads(self, limit) if limit is not None and bounded else None
+        self.links = None if limits is None else LinkLoads(self, limits)
         self._limits = ConstraintLimits(problem, problem.constraints, node_of) if problem.constraints else None
 
     def _pulls(self, placed: Ints) -> Floats:

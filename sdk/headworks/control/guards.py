@@ -15,7 +15,7 @@ import numpy as np
 
 from headworks.model import FrozenMap, Slot
 from headworks.problem import Problem
-from headworks.problem.arrays.build import STEP
+from headworks.problem.arrays.arrays import STEP
 from headworks.problem.plan.score import score
 
 if TYPE_CHECKING:

@@ -33,7 +33,7 @@ NUMBERS = re.compile(r"(-[0-9]+)+")
 
 
 def complete(seen: Observation, knowledge: Knowledge) -> Observation:
-    """The observation with the profiles and demands of its topologies.
+    """The observation with the profiles and demands of its topologies, and what a tuple costs on its way.
 
     A demand replaces the declared one, a profile that of the same component and machine type which the engine's own
     description has. Knowledge of an earlier submission serves a topology that has none under its own id.
@@ -46,7 +46,12 @@ def complete(seen: Observation, knowledge: Knowledge) -> Observation:
     topologies = tuple(_declared(each, knowledge, sources[each.id]) for each in seen.topologies)
     learned = [profile for each in seen.topologies for profile in _profiles(each, knowledge, sources[each.id])]
     merged = {_key(each): each for each in (*seen.profiles, *learned)}
-    return attrs.evolve(seen, topologies=topologies, profiles=tuple(merged[key] for key in sorted(merged)))
+    return attrs.evolve(
+        seen,
+        topologies=topologies,
+        profiles=tuple(merged[key] for key in sorted(merged)),
+        transfer=knowledge.transfer or seen.transfer,
+    )
 
 
 def _key(profile: Profile) -> tuple[str, str, str]:

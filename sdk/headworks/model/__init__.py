@@ -38,6 +38,7 @@ from headworks.model.request import (
     StreamSample,
     TaskSample,
     TopologySample,
+    TransferCost,
     Workload,
 )
 from headworks.model.topology import Component, Constraint, ConstraintKind, Kind, Scope, Stream, Task, Topology
@@ -90,6 +91,7 @@ __all__ = [
     "TaskSample",
     "Topology",
     "TopologySample",
+    "TransferCost",
     "Undrained",
     "Workload",
 ]

@@ -6,7 +6,7 @@ from typing import Literal
 
 import attrs
 
-from headworks.model.request import Profile
+from headworks.model.request import Profile, TransferCost
 from headworks.model.values import FrozenMap
 
 
@@ -104,6 +104,7 @@ class Knowledge:
         since, until: First and last hour, YYYY-MM-DDTHH in UTC.
         recent: First hour of those that traffic and node health are averages of.
         samples: Rows that were used. `rejected`: rows that were not, by reason.
+        transfer: What a tuple costs from node to node on this engine; None where nobody measured it.
     """
 
     since: str = ""
@@ -116,3 +117,4 @@ class Knowledge:
     traffic: tuple[ComponentTraffic, ...] = ()
     drifts: tuple[Drift, ...] = ()
     nodes: tuple[NodeHealth, ...] = ()
+    transfer: TransferCost | None = None

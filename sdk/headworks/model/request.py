@@ -116,6 +116,21 @@ class Profile:
     alpha: float | None = None
 
 
+@attrs.frozen(kw_only=True)
+class TransferCost:
+    """CPU that a tuple costs on its way to a task on another node, beyond what it costs within a worker.
+
+    In percent-seconds of a core a tuple; one is 10 ms.
+
+    Attributes:
+        send: In the thread of the task that sends it, so that what is measured of a task has it.
+        receive: On the node that it comes to, in none of its tasks.
+    """
+
+    send: float = 0.0
+    receive: float = 0.0
+
+
 FILL = 0.8
 """`Limits.fill` of everything that runs: a node that is full never catches up with a backlog."""
 FILL_DEADLINES = 2.3
@@ -161,8 +176,8 @@ class Limits:
 class Observation:
     """The state of an engine as a monitor saw it: what there is, what runs where, what it did.
 
-    `profiles` are those that the engine's own description has (a simulated one's request), or that knowledge of earlier
-    hours added. `notes` are for people, a sentence each; no scheduler decides by them.
+    `profiles` and `transfer` are those that the engine's own description has (a simulated one's request), or that
+    knowledge of earlier hours added. `notes` are for people, a sentence each; no scheduler decides by them.
     """
 
     cluster: Cluster = Cluster()
@@ -171,6 +186,7 @@ class Observation:
     metrics: Metrics = Metrics()
     profiles: tuple[Profile, ...] = ()
     notes: tuple[str, ...] = ()
+    transfer: TransferCost = TransferCost()
 
 
 @attrs.frozen(kw_only=True)
@@ -184,6 +200,7 @@ class Request:
     profiles: tuple[Profile, ...] = ()
     limits: Limits = Limits()
     seed: int = 0
+    transfer: TransferCost = TransferCost()
     views: dict[bool, Any] = attrs.field(init=False, eq=False, repr=False, factory=dict)
     """Array views made of it, by whether measurements count; kept by `headworks.problem.Problem.of`."""
 
@@ -196,6 +213,7 @@ class Request:
             assignment=observation.assignment,
             metrics=observation.metrics,
             profiles=observation.profiles,
+            transfer=observation.transfer,
             limits=limits or Limits(),
             seed=seed,
         )

@@ -75,6 +75,8 @@ def check_request(request: Request) -> None:
     _check_profiles(request)
     _check_limits(request.limits)
     _amount(request.metrics.window, "metrics", "window")
+    _amount(request.transfer.send, "transfer", "send")
+    _amount(request.transfer.receive, "transfer", "receive")
 
 
 def _check_limits(limits: Limits) -> None:

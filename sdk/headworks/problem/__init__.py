@@ -4,7 +4,7 @@ Everywhere here `node_of` is a decision: the node index of each task, int64 (n,)
 `node`, `topology` and `part` (a component) are indices into the arrays.
 """
 
-from headworks.problem.arrays.build import STEP
+from headworks.problem.arrays.arrays import STEP
 from headworks.problem.plan.problem import Problem
 
 __all__ = ["STEP", "Problem"]

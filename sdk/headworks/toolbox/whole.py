@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from headworks.problem.arrays.build import STEP
+from headworks.problem.arrays.arrays import STEP
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

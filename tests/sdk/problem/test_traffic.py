@@ -60,6 +60,15 @@ def test_sums_equal_those_over_every_pair(instance):
 
 
 @given(instances())
+def test_what_a_task_sends_to_other_nodes_is_the_sum_over_their_tasks(instance):
+    n, uniform, flows, node_of = instance
+    traffic = build(n, uniform, flows)
+    table = pairs(traffic)
+    apart = (node_of[:, None] != node_of[None, :]) & (node_of[:, None] >= 0) & (node_of[None, :] >= 0)
+    assert traffic.sent(node_of).tolist() == (table * apart).sum(axis=1).tolist()
+
+
+@given(instances())
 def test_what_a_task_exchanges_with_each_node_is_the_sum_over_the_others(instance):
     n, uniform, flows, node_of = instance
     traffic = build(n, uniform, flows)

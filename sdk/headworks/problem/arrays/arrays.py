@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from headworks.problem.rules.rule import PlacementRule
 
 
+STEP = 2.0**-20
+"""Amounts are counted in steps of 2**-20 (rounded down), so that sums of demands are exact in any order."""
+
+
 @attrs.frozen(eq=False, kw_only=True)
 class Arrays:
     """n tasks, m nodes, r resources. Every array is read-only.
@@ -45,6 +49,8 @@ class Arrays:
         topology: int64 (n,), index of each task's topology, by id.
         slots: int64 (m,), number of slots of each node; without `limits.restarts`, of those in which nothing runs.
         traffic: What the tasks exchange.
+        transfer: float64 (2,), CPU points of a unit of traffic on the node that it leaves, and on the one that it comes
+            to; 0 where that is unknown.
         current: int64 (n,), node on which each task runs, -1 if it does not (or its node or slot is gone).
         fixed: int64 (n,), node on which a task has to stay, -1 if it is free: it runs there and is not movable, or no
             running task may move (`limits.max_moves` is 0, or `limits.restarts` is False and its topology not live).
@@ -66,6 +72,7 @@ class Arrays:
     topology: NDArray[np.int64]
     slots: NDArray[np.int64]
     traffic: Traffic
+    transfer: NDArray[np.float64]
     current: NDArray[np.int64]
     fixed: NDArray[np.int64]
     closed: NDArray[np.bool_]
@@ -179,6 +186,33 @@ class Arrays:
         for column in range(used.shape[1]):  # `np.add.at` of whole rows takes ten times as long
             used[:, column] = np.bincount(nodes, weights=demand[:, column], minlength=len(used))
         return used
+
+    @property
+    def is_load_bounded(self) -> bool:
+        """Whether what crosses nodes may be too much for them: a bandwidth or the cost of transfers is known."""
+        return bool(self.transfer.any() or np.isfinite(self.link_limit).any())
+
+    def load(self, node_of: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Share of each node's CPU and of its network that is in use, the larger one, float64 (m,).
+
+        CPU counts where the cost of transfers is known: without it the capacity bounds it already.
+        """
+        links: NDArray[np.float64] = self.traffic.links(node_of, self.m).max(axis=0, initial=0) / self.link_limit
+        if not self.transfer.any():
+            return links
+        cpu: NDArray[np.float64] = self.cpu(node_of) / np.maximum(self.capacity[:, 0], STEP)
+        return np.maximum(links, cpu)
+
+    def cpu(self, node_of: NDArray[np.int64]) -> NDArray[np.float64]:
+        """CPU points in use on each node, float64 (m,): what tasks need, and what comes and goes."""
+        return self.used(node_of)[:, 0] + self.transfer_cpu(node_of)
+
+    def transfer_cpu(self, node_of: NDArray[np.int64]) -> NDArray[np.float64]:
+        """CPU points that traffic between nodes takes on each node, float64 (m,)."""
+        if not self.transfer.any():
+            return np.zeros(self.m)
+        found: NDArray[np.float64] = self.transfer @ self.traffic.links(node_of, self.m)
+        return found
 
 
 @attrs.frozen(eq=False)

@@ -12,7 +12,7 @@ from headworks.model.rates import stream_rates
 from headworks.model.topology import CORE, TUPLE_BYTES
 from headworks.model.validate import check_request
 from headworks.problem.arrays import traffic
-from headworks.problem.arrays.arrays import Arrays
+from headworks.problem.arrays.arrays import STEP, Arrays
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from headworks.model import Cluster, Component, Request, Resources, Stream, StreamSample, Task, Topology
 
 BASE = ("cpu", "memory")
-
-STEP = 2.0**-20
-"""Amounts are counted in steps of 2**-20 (rounded down), so that sums of demands are exact in any order."""
 
 A = TypeVar("A", bound=Arrays)
 
@@ -46,9 +43,13 @@ def build(kind: type[A], request: Request, *, measured: bool) -> A:
     # A task that was seen to use more has more threads than its component says.
     seen = np.ceil(demand[:, 0] / CORE) * CORE
     thread_points = np.where(known, np.maximum(thread_points, seen), thread_points)
+    current, limits = _current(request, tasks), request.limits
+    rates = _traffic(request, topologies, tasks, measured=measured)
+    transfer = _transfer(request, rates, topologies, tasks, measured=measured)
+    # What a task was measured to need has what it sent to other nodes from where it runs.
+    demand[known, 0] = np.maximum(demand[:, 0] - transfer[0] * rates.sent(current), 0.0)[known]
     wanted = _steps(demand[:, 0])
     demand[:, 0] = np.minimum(demand[:, 0], thread_points)
-    current, limits = _current(request, tasks), request.limits
     live = np.array([each.live for each in topologies for _ in each.components], dtype=bool)[component]
     free = live | limits.restarts
     closed = (current >= 0) & ~free
@@ -68,7 +69,8 @@ def build(kind: type[A], request: Request, *, measured: bool) -> A:
         component=component,
         topology=_indices([sum(part.parallelism for part in each.components) for each in topologies]),
         slots=slots - _slots_in_use(request, tasks, current, closed),
-        traffic=_traffic(request, topologies, tasks, measured=measured),
+        traffic=rates,
+        transfer=transfer,
         current=current,
         fixed=np.where(movable & (limits.max_moves != 0) & free, -1, current),
         closed=closed,
@@ -166,11 +168,11 @@ def _slots_in_use(
 
 
 def _traffic(
-    request: Request, topologies: list[Topology], tasks: tuple[Task, ...], *, measured: bool
+    request: Request, topologies: list[Topology], tasks: tuple[Task, ...], *, measured: bool, unit: str | None = None
 ) -> traffic.Traffic:
     ranges = _ranges(topologies)
     metrics = request.metrics if measured else Metrics()
-    unit = _unit(request.cluster, metrics)
+    unit = unit or _unit(request.cluster, metrics)
     flows, seen = _flows(metrics, tasks, unit)
     uniform = [_even(stream, unit, ranges) for stream in metrics.streams]
     for topology in topologies:
@@ -180,6 +182,18 @@ def _traffic(
         for stream, rate in zip(topology.streams, rates, strict=True):
             uniform += _uniform(stream, rate * _weight(stream, unit), topology.id, ranges)
     return traffic.build(len(tasks), uniform, flows, unit)
+
+
+def _transfer(
+    request: Request, rates: traffic.Traffic, topologies: list[Topology], tasks: tuple[Task, ...], *, measured: bool
+) -> NDArray[np.float64]:
+    """CPU points of a unit of traffic where it leaves a node, and where it comes to one; see `Arrays.transfer`."""
+    cost = np.array([request.transfer.send, request.transfer.receive])
+    if not cost.any() or not rates.total:
+        return np.zeros(2)
+    tuples = _traffic(request, topologies, tasks, measured=measured, unit="tuples/s")
+    each: NDArray[np.float64] = cost * (tuples.total / tuples.scale) / rates.total
+    return each
 
 
 def _ranges(topologies: list[Topology]) -> dict[tuple[str, str], traffic.Range]:

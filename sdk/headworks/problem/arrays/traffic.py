@@ -166,6 +166,25 @@ class Traffic:
         sums = [np.bincount(node_of[placed], weights=each[placed], minlength=m) for each in self.of_tasks]
         return np.array(sums).astype(np.int64) - np.pad(local, (0, m - len(local)))
 
+    def sent(self, node_of: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Traffic that each task sends to tasks on other nodes, in units, int64 (n,).
+
+        Args:
+            node_of: Node index of each task, shape (n,); -1 is nowhere, and exchanges nothing.
+        """
+        found, blocks = np.zeros(self.n, dtype=np.int64), self.blocks
+        here, there = node_of[self.sparse.sources], node_of[self.sparse.indices]
+        away = (here >= 0) & (there >= 0) & (here != there)
+        np.add.at(found, self.sparse.sources[away], self.sparse.rate[away])
+        m = int(node_of.max(initial=-1)) + 1
+        for a0, a1, b0, b1, rate in zip(
+            blocks.source_start, blocks.source_stop, blocks.target_start, blocks.target_stop, blocks.rate, strict=True
+        ):
+            there = _count(node_of[b0:b1], m)
+            placed = np.flatnonzero(node_of[a0:a1] >= 0) + a0
+            found[placed] += rate * (there.sum() - there[node_of[placed]])
+        return found
+
     def between(self, node_of: NDArray[np.int64], m: int) -> NDArray[np.float64]:
         """Traffic from each node to each other one in tuples/s (or bytes/s), shape (m, m); the diagonal is local."""
         matrix = np.zeros((m, m))

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from headworks.model import FrozenMap, Scores, Slot
+from headworks.problem.arrays.arrays import STEP
 from headworks.problem.arrays.batches import batch_seconds
-from headworks.problem.arrays.build import STEP
 from headworks.problem.arrays.profiles import FULL, Profiled, counts_of, load_at, throughput
 from headworks.problem.rules.violations import penalty
 
@@ -33,10 +33,8 @@ def score(problem: Arrays, assignment: FrozenMap[str, Slot], input_rate: float |
     used = np.unique(node_of[node_of >= 0])
     # finite where a node has nothing of a resource that it is using
     ratio = problem.used(node_of) / np.maximum(problem.capacity, STEP)
-    at_rate = 1.0
-    if input_rate is not None:
-        ratio[:, 0] = load_at(problem, node_of, input_rate) / FULL
-        at_rate = input_rate / (Profiled.of(problem.request).input_rate or input_rate or 1.0)
+    ratio[:, 0] = _cpu(problem, node_of, input_rate)
+    at_rate = _at_rate(problem, input_rate)
     batch, state = batch_seconds(problem.batches, node_of)
     return Scores(
         unit=problem.traffic.unit,
@@ -69,9 +67,23 @@ def fullest_cpu(problem: Arrays, node_of: NDArray[np.int64], input_rate: float |
     Args:
         input_rate: Input rate at which profiles price their components, None for demands as they are.
     """
-    if input_rate is not None:
-        return float(load_at(problem, node_of, input_rate).max(initial=0.0)) / FULL
-    return float((problem.used(node_of) / np.maximum(problem.capacity, STEP))[:, 0].max(initial=0.0))
+    return float(_cpu(problem, node_of, input_rate).max(initial=0.0))
+
+
+def _cpu(problem: Arrays, node_of: NDArray[np.int64], input_rate: float | None) -> NDArray[np.float64]:
+    """Share of each node's CPU in use, float64 (m,), what traffic between nodes takes there included."""
+    have = np.maximum(problem.capacity[:, 0], STEP)
+    if input_rate is None:
+        return problem.cpu(node_of) / have
+    moved = problem.transfer_cpu(node_of) * _at_rate(problem, input_rate)
+    return load_at(problem, node_of, input_rate) / FULL + moved / have
+
+
+def _at_rate(problem: Arrays, input_rate: float | None) -> float:
+    """Factor of the stated rates that an input rate is."""
+    if input_rate is None:
+        return 1.0
+    return input_rate / (Profiled.of(problem.request).input_rate or input_rate or 1.0)
 
 
 def _moves(problem: Arrays, assignment: FrozenMap[str, Slot]) -> int:

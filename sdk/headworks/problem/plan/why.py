@@ -14,7 +14,7 @@ import numpy as np
 from headworks.errors import DocumentError, known_names
 from headworks.model import Reason, Repair, Slot
 from headworks.model.scaling import rescaled
-from headworks.problem.arrays.build import STEP
+from headworks.problem.arrays.arrays import STEP
 from headworks.problem.arrays.profiles import FULL, Profiled, load_with
 from headworks.problem.plan.alternatives import Others, no_slot, restarts
 from headworks.problem.plan.problem import Problem
