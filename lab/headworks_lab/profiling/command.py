@@ -7,6 +7,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import attrs
 import click
 
 from headworks.cli.installed import plugins
@@ -15,10 +16,14 @@ from headworks.cli.parameters import FiniteRange
 from headworks_storm.release.artefacts import STORM
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from headworks.model import TransferCost
     from headworks.model.knowledge import Knowledge
     from headworks_lab.profiling.run import MachineType
 
 COLUMNS = ("component", "type", "e %s", "met %", "alpha", "levels")
+WAY = ("placement", "send µs", "receive µs")
 TYPE = re.compile(r"(?P<name>[^=:]+)=(?P<points>[1-9]\d*)(?::(?P<options>.*))?")
 
 
@@ -53,6 +58,11 @@ def _machines(_context: click.Context, _parameter: click.Parameter, value: tuple
 )
 @click.option("--levels", default=6, show_default=True, type=click.IntRange(min=1), help="Levels at most.")
 @click.option("--window", default=10.0, show_default=True, type=FiniteRange(min=1), help="Seconds of each level.")
+@click.option(
+    "--transfer",
+    is_flag=True,
+    help="Also measure what a tuple costs between workers, from pairs of placements of the same rates.",
+)
 @click.option("--text", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="The text that is read.")
 @click.option("--version", default=STORM, show_default=True, help="Release of Storm.")
 @click.option(
@@ -71,6 +81,7 @@ def profile(
     factor: float,
     levels: int,
     window: float,
+    transfer: bool,
     text: Path | None,
     version: str,
     output: Path,
@@ -81,12 +92,16 @@ def profile(
     On a cluster of its own, one task of each component runs on each machine type in turn; the rate of the spouts is
     raised until no more is processed. At the point of highest CPU use e is what Storm takes to execute a tuple, and MET
     what the CPU does beyond. All types are this machine: they differ in their declared points and in the JVM's options.
+
+    With `--transfer` the components run in one worker, in two of this machine, and on two nodes: what CPU grows by with
+    tuples is the cost of their way.
     """
     # numpy, cattrs and psutil cost 0.5 s, which the list of commands does not need.
     from headworks.documents import unstructure, write
     from headworks_lab.profiling.rule import knowledge_of
     from headworks_lab.profiling.run import ProfilingPlan
     from headworks_lab.profiling.run import profile as measure
+    from headworks_lab.profiling.transfer import APART, NEAR, measure_transfer, transfer_cost
     from headworks_storm.workload.find import find_submission, read_text
 
     host, progress = plugins(), Progress()
@@ -96,14 +111,32 @@ def profile(
     plan = ProfilingPlan(factor=factor, levels=levels, window=window)
     with tempfile.TemporaryDirectory(prefix="headworks-profile-", ignore_cleanup_errors=True) as folder:
         points = measure(host, found, machines, plan, Path(folder), progress, text=read_text(text), version=version)
-    made = knowledge_of(found.topologies[0].id, points)
+        inside = Path(folder) / "transfer"
+        inside.mkdir()
+        rates = (1.0, factor) if transfer else ()
+        pairs = measure_transfer(host, found, rates, window, inside, progress, text=read_text(text), version=version)
+    costs = {each: transfer_cost(pairs, each) for each in (NEAR, APART)}
+    made = attrs.evolve(knowledge_of(found.topologies[0].id, points), transfer=costs[APART] or costs[NEAR])
     write(output, made)
+    shown = [table("profiles", COLUMNS, list(_rows(made)), numbers=COLUMNS[2:])]
+    if transfer:
+        shown.append(table("cost of a tuple between workers", WAY, list(_ways(costs)), numbers=WAY[1:]))
     emit(
-        {"points": [unstructure(each) for each in points], "knowledge": unstructure(made)},
-        table("profiles", COLUMNS, list(_rows(made)), numbers=COLUMNS[2:]),
+        {
+            "points": [unstructure(each) for each in points],
+            "transfer": [unstructure(each) for each in pairs],
+            "knowledge": unstructure(made),
+        },
+        *shown,
         as_json=as_json,
     )
     progress(f"wrote {output}")
+
+
+def _ways(costs: Mapping[str, TransferCost | None]) -> Iterator[tuple[str, ...]]:
+    for placement, cost in costs.items():
+        both = ("-", "-") if cost is None else (f"{1e4 * cost.send:.1f}", f"{1e4 * cost.receive:.1f}")
+        yield (placement, *both)
 
 
 def _rows(known: Knowledge) -> list[tuple[str, ...]]:

@@ -8,7 +8,7 @@ import attrs
 
 from headworks.errors import EngineError
 from headworks.model import Kind
-from headworks_lab.profiling.placer import NAME, Placer
+from headworks_lab.profiling.placer import NAME, Placer, on_machine
 from headworks_lab.profiling.rule import ProfilePoint
 from headworks_storm.client.gateway import SMALL_JVM
 from headworks_storm.demo.experiment import experiment
@@ -103,7 +103,7 @@ def profile(
         EngineError: The cluster or the topology fail, or nothing was processed.
     """
     (whole,) = submission.topologies
-    topology = _one_of_each(whole)
+    topology = one_of_each(whole)
     submission = attrs.evolve(submission, topologies=(topology,))
     placer = Placer()
     supervisors = tuple(each.supervisor(number) for number, each in enumerate(machines))
@@ -111,7 +111,7 @@ def profile(
     say(f"starting ZooKeeper, Nimbus and a supervisor for each of {len(machines)} machine types")
     with experiment(host.with_plugin(NAME, placer), supervisors, folder, scheduler=NAME, version=version) as cluster:
         for machine in machines:
-            placer.machine_type = machine.name
+            placer.place = on_machine(machine.name)
             done = 0.0
             for level in (plan.factor**number for number in range(plan.levels)):
                 (described,) = submission.described(load=Load(rate=level), text=text)
@@ -125,7 +125,7 @@ def profile(
     return _known(found, topology)
 
 
-def _one_of_each(topology: Topology) -> Topology:
+def one_of_each(topology: Topology) -> Topology:
     """The topology with one task of each component, in one worker."""
     parts = tuple(attrs.evolve(each, parallelism=1) for each in topology.components)
     return attrs.evolve(topology, components=parts, workers=1)

@@ -12,9 +12,11 @@ from headworks.control.knowledge import read_knowledge
 from headworks.documents import write
 from headworks.model import Cluster, Component, Kind, Node, Request, Resources, Status, Stream, Topology
 from headworks.plugins.host import PluginHost
+from headworks.problem import Problem
 from headworks_lab.profiling.command import profile
-from headworks_lab.profiling.placer import NAME, Placer
+from headworks_lab.profiling.placer import NAME, Placer, alternating, on_machine
 from headworks_lab.profiling.rule import ProfilePoint, knowledge_of, profile_at_highest
+from headworks_lab.profiling.transfer import APART, NEAR, TOGETHER, TransferPoint, transfer_cost
 from headworks_storm.client.summary import ExecutorSummary
 from shell import gone, running
 from storm_cluster import RELEASE
@@ -115,15 +117,52 @@ def test_the_placer_leaves_what_runs_and_takes_the_type_it_is_told():
     nodes = [Node(id=kind, capacity=Resources(cpu=100.0), slots=(1,), machine_type=kind) for kind in "ab"]
     topology = Topology(id="t", components=(Component(id="c", parallelism=2, demand=Resources(cpu=50.0)),))
     request = Request(cluster=Cluster(nodes=tuple(nodes)), topologies=(topology,))
-    placer = Placer(machine_type="b")
+    placer = Placer(on_machine("b"))
     host = PluginHost().with_plugin(NAME, placer)
     plan = host.schedule(NAME, request)
     assert {slot.node for slot in plan.assignment.values()} == {"b"}
-    placer.machine_type = "a"
+    placer.place = on_machine("a")
     again = host.schedule(NAME, attrs.evolve(request, assignment=plan.assignment))
     assert again.assignment == plan.assignment
-    placer.machine_type = "c"
+    placer.place = on_machine("c")
     assert len(host.schedule(NAME, request).assignment) == 0
+
+
+def way(placement, tuples, tasks, workers, between=0.0):
+    return TransferPoint(placement=placement, tuples=tuples, between=between, tasks=tasks, workers=workers)
+
+
+def test_the_way_of_a_tuple_costs_what_cpu_grows_by_beyond_one_worker():
+    """Half of the tuples cross. From 100 to 300 tuples/s tasks take 2 points more than in one worker, the rest 4."""
+    points = [
+        way(TOGETHER, 100.0, 10.0, 20.0),
+        way(TOGETHER, 300.0, 30.0, 42.0),
+        way(APART, 100.0, 11.0, 31.0, 50.0),
+        way(APART, 300.0, 33.0, 59.0, 150.0),
+    ]
+    found = transfer_cost(points, APART)
+    assert (found.send, found.receive) == (pytest.approx(0.02), pytest.approx(0.04))
+    assert transfer_cost(points, NEAR) is None
+
+
+def test_rates_that_are_alike_tell_no_cost():
+    points = [way(kind, tuples, 10.0, 20.0, 50.0) for kind in (TOGETHER, APART) for tuples in (100.0, 120.0)]
+    assert transfer_cost(points, APART) is None
+
+
+def test_noise_below_nothing_is_no_gain():
+    points = [
+        way(kind, tuples, tuples / 10, tuples / 5, 50.0) for kind in (TOGETHER, APART) for tuples in (100.0, 300.0)
+    ]
+    assert transfer_cost(points, APART).send == 0.0
+
+
+def test_components_of_a_chain_alternate():
+    streams = (Stream(source="a", target="b"), Stream(source="b", target="c"))
+    parts = (Component(id="a", kind=Kind.SPOUT, rate=1.0), Component(id="b", parallelism=2), Component(id="c"))
+    nodes = tuple(Node(id=name, capacity=Resources(), slots=(1,)) for name in "xy")
+    asked = Request(cluster=Cluster(nodes=nodes), topologies=(Topology(id="t", components=parts, streams=streams),))
+    assert alternating(Problem.of(asked)).tolist() == [0, 1, 1, 0]
 
 
 @pytest.mark.parametrize("machine", ["fast", "fast=", "fast=0", "=100", "a=100,b=50"])
