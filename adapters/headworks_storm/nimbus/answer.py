@@ -37,12 +37,14 @@ class Answer:
         reason: Why nothing is assigned, for Nimbus's log; "" otherwise.
         layouts: Executors by slot, by topology id; topologies that are not named stay as they are.
         status: The line that Storm's UI shows as scheduling info, by topology id.
+        last_resort: Ids of topologies whose executors without a slot Storm's own scheduler may place.
     """
 
     mode: Mode = "assign"
     reason: str = ""
     layouts: FrozenMap[str, Layout] = FrozenMap()
     status: FrozenMap[str, str] = FrozenMap()
+    last_resort: tuple[str, ...] = ()
 
     def text(self, snapshot: Snapshot) -> str:
         """The answer as the bridge in Nimbus reads it; the snapshot's round and Nimbus tell it from a late one."""
@@ -57,6 +59,7 @@ class Answer:
                 for topology, layout in self.layouts.items()
             },
             "status": {topology: _short(text) for topology, text in self.status.items()},
+            "last_resort": list(self.last_resort),
         }
         return json.dumps(document, separators=(",", ":"), ensure_ascii=False)
 

@@ -17,7 +17,7 @@ from headworks.model import FrozenMap, Limits, Node, Plan, Request, Resources, S
 from headworks_storm.nimbus.snapshot import component_of, known_metrics
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from headworks.model import Cluster, Observation, Topology
     from headworks_storm.nimbus.snapshot import Scheduled
@@ -31,6 +31,8 @@ PART = 0.5
 ENOUGH = 0.1
 """Part of the time that has to be left for another plan."""
 CLOSED = Limits(restarts=False)
+RESERVED = "reserved"
+"""Code of the reason of a task for which there is room on nodes that are reserved for other topologies alone."""
 
 
 @attrs.frozen(kw_only=True)
@@ -43,6 +45,7 @@ class FreeSlots:
         left_out: Reasons of each topology that is not started, for it does not fit whole, by its id.
         held: Why nothing can be placed, "" if something was planned.
         lacking: Why executors of any other topology have no slot, by its id.
+        chosen: Topologies that the scheduler leaves without slots on purpose, not for lack of room, by id.
         restarted: Slots of running workers that take executors, by topology id; none without topping up.
     """
 
@@ -51,6 +54,7 @@ class FreeSlots:
     plan: Plan | None = None
     left_out: FrozenMap[str, str] = FrozenMap()
     lacking: FrozenMap[str, str] = FrozenMap()
+    chosen: frozenset[str] = frozenset()
     restarted: FrozenMap[str, tuple[Slot, ...]] = FrozenMap()
     held: str = ""
 
@@ -110,11 +114,12 @@ def _plan_once(
     slots = {task: slot for task, slot in found.assignment.items() if task in waiting}
     slots = {task: slot for task, slot in slots.items() if _topology(task) not in search.out}
     done = FreeSlots(slots=FrozenMap(slots), request=planner.request, plan=found, left_out=FrozenMap(search.out))
-    lacking = [task for task in waiting - slots.keys() if _topology(task) not in new]
-    if top_up and lacking:
+    lost = [task for task in waiting - slots.keys() if _topology(task) not in new]
+    if top_up and lost:
         done = _top_up(done, planner, waiting)
     waits = {_topology(task) for task in waiting - done.slots.keys()} - done.left_out.keys()
-    return attrs.evolve(done, lacking=FrozenMap({name: _why(done.plan, name) for name in sorted(waits)}))
+    lacking = FrozenMap({name: _why(done.plan, name) for name in sorted(waits)})
+    return attrs.evolve(done, lacking=lacking, chosen=frozenset(_chosen(done.plan, waits)))
 
 
 def _top_up(done: FreeSlots, planner: _Planner, waiting: frozenset[str]) -> FreeSlots:
@@ -293,6 +298,14 @@ def _without(seen: Observation, out: frozenset[str]) -> Observation:
 
 def _topology(task: str) -> str:
     return task.partition("/")[0]
+
+
+def _chosen(plan: Plan | None, names: Iterable[str]) -> Iterator[str]:
+    """Those of some topologies that a scheduler left out on purpose, or keeps off nodes that are reserved."""
+    for name in names:
+        for reason in plan.reasons if plan is not None else ():
+            if reason.subject == name or (reason.code == RESERVED and _topology(reason.subject) == name):
+                yield name
 
 
 def _why(plan: Plan | None, name: str) -> str:

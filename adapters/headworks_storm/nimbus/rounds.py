@@ -23,7 +23,7 @@ from headworks_storm.nimbus.seat_slots import assign_seat_slots
 from headworks_storm.nimbus.snapshot import Scheduled, Snapshot, known_metrics, read_snapshot
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
 LOG = logging.getLogger("headworks.storm.rounds")
 NOBODY = (
@@ -156,7 +156,24 @@ def _answer(snapshot: Snapshot, granted: Mapping[str, Slot], free: FreeSlots) ->
             status[name] = f"{status[name]}; to top up, restarts the worker on {workers}"
         if each.unread and name in status:
             status[name] = f"{status[name]}; {each.unread}"
-    return Answer(layouts=changed, status=FrozenMap(status))
+    return Answer(layouts=changed, status=FrozenMap(status), last_resort=tuple(_last_resort(snapshot, wanted, free)))
+
+
+def _last_resort(snapshot: Snapshot, wanted: Mapping[str, Slot], free: FreeSlots) -> Iterator[str]:
+    """Topologies whose executors Storm's own scheduler may place: none, unless some lack a slot for want of room alone.
+
+    It knows no constraints and no seats, and nothing of what a scheduler leaves out on purpose.
+    """
+    open_to_all = [
+        each
+        for each in snapshot.scheduled
+        if each.unassigned
+        and each.seating is None
+        and each.topology.id not in free.chosen
+        and not any(rule.is_hard for rule in each.topology.constraints)
+    ]
+    if any(task not in wanted for each in open_to_all for task in each.unassigned):
+        yield from (each.topology.id for each in open_to_all)
 
 
 def _blacklisted(snapshot: Snapshot, scheduled: Scheduled, wanted: Mapping[str, Slot]) -> list[str]:

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -40,6 +41,8 @@ final class Answer {
     /** The whole wanted assignment of each topology that may change, by id. */
     final Map<String, List<Worker>> topologies;
     final Map<String, String> status;
+    /** Topologies whose executors Storm's own scheduler may place, where the answer leaves some without a slot. */
+    final Set<String> lastResort;
 
     private Answer(JsonNode json) {
         require(json.path("v").asInt() == Snapshot.VERSION, "it is not of version " + Snapshot.VERSION);
@@ -52,6 +55,10 @@ final class Answer {
         status = new LinkedHashMap<>();
         fields(json, "status").forEach(
             field -> status.put(field.getKey(), text(field.getValue(), "status of " + field.getKey())));
+        lastResort = new LinkedHashSet<>();
+        JsonNode named = json.path("last_resort");
+        require(named.isArray() || named.isMissingNode(), "last_resort is no list");
+        named.forEach(each -> lastResort.add(text(each, "topology of last_resort")));
     }
 
     /**

@@ -19,14 +19,15 @@ final class Apply {
     }
 
     /**
-     * Make the topologies that an answer names look as it says, on a copy that replaces the cluster at the end.
+     * Make topologies look as an answer says, on a copy that replaces the cluster at the end.
      *
+     * @param topologies all workers of each, by id
      * @return how many workers start anew
      */
-    static int apply(Answer answer, Cluster cluster) {
+    static int apply(Map<String, List<Answer.Worker>> topologies, Cluster cluster) {
         Map<String, Map<WorkerSlot, Set<ExecutorDetails>>> changes = new HashMap<>();
         Cluster copy = new Cluster(cluster);
-        answer.topologies.forEach((topology, workers) -> changes.put(topology, free(copy, topology, workers)));
+        topologies.forEach((topology, workers) -> changes.put(topology, free(copy, topology, workers)));
         changes.forEach((topology, slots) -> slots.forEach(
             (slot, executors) -> copy.assign(slot, topology, executors)));
         int started = changes.values().stream().mapToInt(Map::size).sum();

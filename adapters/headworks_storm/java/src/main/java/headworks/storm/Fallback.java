@@ -41,8 +41,18 @@ final class Fallback {
      * @return how many were placed, by topology
      */
     Map<String, Integer> place(Cluster cluster) {
-        Map<String, Integer> placed = new HashMap<>();
+        return place(cluster, unassigned(cluster));
+    }
+
+    /** The same for some topologies alone; the others keep what they have and get no more. */
+    Map<String, Integer> place(Cluster cluster, Set<String> topologies) {
         Map<String, Set<ExecutorDetails>> unassigned = unassigned(cluster);
+        unassigned.keySet().retainAll(topologies);
+        return place(cluster, unassigned);
+    }
+
+    private Map<String, Integer> place(Cluster cluster, Map<String, Set<ExecutorDetails>> unassigned) {
+        Map<String, Integer> placed = new HashMap<>();
         if (!unassigned.isEmpty()) {
             Cluster copy = scheduled(cluster, unassigned.keySet());
             unassigned.forEach((topology, executors) -> placed.put(topology, adopt(cluster, copy, topology, executors)));
@@ -50,7 +60,7 @@ final class Fallback {
         return placed;
     }
 
-    private static Map<String, Set<ExecutorDetails>> unassigned(Cluster cluster) {
+    static Map<String, Set<ExecutorDetails>> unassigned(Cluster cluster) {
         Map<String, Set<ExecutorDetails>> unassigned = new HashMap<>();
         for (TopologyDetails topology : cluster.getTopologies()) {
             Collection<ExecutorDetails> executors = cluster.getUnassignedExecutors(topology);
@@ -73,7 +83,7 @@ final class Fallback {
     }
 
     /**
-     * The topologies, allowed one worker more than they have where executors wait.
+     * The topologies, allowed one worker more than they have where executors wait; others that wait as if they did not.
      *
      * A plan may use more workers than `topology.workers`. Storm's even scheduler then gives the topology no slot at
      * all when it loses one of them, or fails for every topology.
@@ -81,16 +91,24 @@ final class Fallback {
     private static Topologies withRoom(Cluster cluster, Set<String> waiting) {
         Map<String, TopologyDetails> topologies = new HashMap<>();
         for (TopologyDetails topology : cluster.getTopologies()) {
-            int workers = cluster.getAssignedNumWorkers(topology) + 1;
-            boolean full = waiting.contains(topology.getId()) && topology.getNumWorkers() < workers;
-            topologies.put(topology.getId(), full ? allowing(topology, workers) : topology);
+            String id = topology.getId();
+            int workers = Math.max(topology.getNumWorkers(), cluster.getAssignedNumWorkers(topology) + 1);
+            if (waiting.contains(id)) {
+                topologies.put(id, with(topology, workers, topology.getExecutorToComponent()));
+            } else if (cluster.getUnassignedExecutors(topology).isEmpty()) {
+                topologies.put(id, topology);
+            } else {
+                Map<ExecutorDetails, String> running = new HashMap<>(topology.getExecutorToComponent());
+                running.keySet().removeAll(cluster.getUnassignedExecutors(topology));
+                topologies.put(id, with(topology, topology.getNumWorkers(), running));
+            }
         }
         return new Topologies(topologies);
     }
 
-    private static TopologyDetails allowing(TopologyDetails topology, int workers) {
+    private static TopologyDetails with(TopologyDetails topology, int workers, Map<ExecutorDetails, String> executors) {
         return new TopologyDetails(topology.getId(), topology.getConf(), topology.getTopology(), workers,
-            topology.getExecutorToComponent(), topology.getLaunchTime(), topology.getTopologySubmitter());
+            executors, topology.getLaunchTime(), topology.getTopologySubmitter());
     }
 
     private static int adopt(Cluster cluster, Cluster copy, String topology, Set<ExecutorDetails> unassigned) {

@@ -133,9 +133,11 @@ public final class HeadworksScheduler implements IScheduler {
                 throw NoPlan.held(answer.reason);
             }
             if (answer.mode == Answer.Mode.ASSIGN) {
-                meters.started.mark(Apply.apply(answer, cluster));
+                LastResort resort = new LastResort(fallback, answer, cluster);
+                meters.started.mark(Apply.apply(answer.topologies, cluster));
                 meters.planned.mark();
-                status.planned(cluster, answer.status);
+                Map<String, Integer> placed = resort.place();
+                status.planned(cluster, resort.said(), fallback.name(), placed);
             }
             return "";
         } catch (NoPlan reason) {

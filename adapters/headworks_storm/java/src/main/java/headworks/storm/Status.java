@@ -1,7 +1,9 @@
 package headworks.storm;
 
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.Map;
+import java.util.Set;
 import org.apache.storm.scheduler.Cluster;
 import org.apache.storm.scheduler.TopologyDetails;
 
@@ -16,13 +18,38 @@ final class Status {
     private static final int LONGEST = 1000;
 
     private final Map<String, String> said = new HashMap<>();
+    /** Topologies with executors that were placed by slots alone, and may be on hosts that are full. */
+    private final Set<String> resorted = new HashSet<>();
 
-    /** After a plan: what it says about a topology itself, else the count of executors and workers. */
-    void planned(Cluster cluster, Map<String, String> answered) {
+    /**
+     * After a plan: what it says about a topology itself, else the count of executors and workers.
+     *
+     * @param placed how many executors without a slot the stand-in placed after the plan, by topology
+     */
+    void planned(Cluster cluster, Map<String, String> answered, String standIn, Map<String, Integer> placed) {
         for (TopologyDetails topology : cluster.getTopologies()) {
-            String text = answered.get(topology.getId());
-            set(cluster, topology, text != null ? text : "Headworks: " + count(cluster, topology));
+            String id = topology.getId();
+            int added = placed.getOrDefault(id, 0);
+            String text = added > 0 ? null : answered.get(id);
+            String plain = text != null ? text : "Headworks: " + count(cluster, topology);
+            set(cluster, topology, plain
+                + (added == 0 ? "" : "; Storm's " + standIn + " placed " + executors(added, "") + " by slots alone")
+                + beyond(cluster, topology, added));
         }
+    }
+
+    /** Hosts with more than they declare, of a topology that the stand-in placed executors of. */
+    private String beyond(Cluster cluster, TopologyDetails topology, int added) {
+        if (added == 0 && !resorted.contains(topology.getId())) {
+            return "";
+        }
+        String hosts = Room.beyond(cluster, topology);
+        if (hosts.isEmpty()) {
+            resorted.remove(topology.getId());
+            return "";
+        }
+        resorted.add(topology.getId());
+        return "; beyond what is declared of " + hosts;
     }
 
     /** Without a plan: why, and what became of executors without a slot. */
@@ -45,6 +72,7 @@ final class Status {
             }
         }
         said.clear();
+        resorted.clear();
     }
 
     private static String count(Cluster cluster, TopologyDetails topology) {

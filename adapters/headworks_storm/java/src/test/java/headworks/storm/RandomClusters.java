@@ -1,0 +1,98 @@
+package headworks.storm;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.TreeMap;
+import org.apache.storm.Config;
+import org.apache.storm.scheduler.Cluster;
+import org.apache.storm.scheduler.EvenScheduler;
+import org.apache.storm.scheduler.SchedulerAssignment;
+import org.apache.storm.scheduler.SupervisorDetails;
+import org.apache.storm.scheduler.Topologies;
+import org.apache.storm.scheduler.TopologyDetails;
+import org.apache.storm.scheduler.resource.normalization.NormalizedResources;
+
+/** Random clusters on which topologies run, have lost executors with a supervisor, or are new; many are full. */
+public final class RandomClusters {
+    private RandomClusters() {
+    }
+
+    /** A cluster by its number. */
+    public static Cluster cluster(long seed) {
+        Random dice = new Random(seed);
+        Map<String, SupervisorDetails> supervisors = supervisors(dice);
+        List<TopologyDetails> topologies = new ArrayList<>();
+        for (int i = 0; i <= dice.nextInt(5); i++) {
+            topologies.add(Clusters.topology("t" + i, 1 + dice.nextInt(12), 1 + dice.nextInt(4)));
+        }
+        int running = dice.nextInt(topologies.size() + 1);
+        Cluster before = made(supervisors, Map.of(), topologies.subList(0, running));
+        new EvenScheduler().schedule(before.getTopologies(), before);
+        Map<String, SchedulerAssignment> stay = new HashMap<>();
+        if (supervisors.size() > 1 && dice.nextInt(3) > 0) {
+            String lost = supervisors.keySet().iterator().next();
+            supervisors.remove(lost);
+            before.getUsedSlots().stream().filter(slot -> slot.getNodeId().equals(lost)).forEach(before::freeSlot);
+        }
+        before.getAssignments().forEach((id, assignment) -> {
+            if (!assignment.getExecutorToSlot().isEmpty()) {
+                stay.put(id, assignment);
+            }
+        });
+        return made(supervisors, stay, topologies);
+    }
+
+    private static Map<String, SupervisorDetails> supervisors(Random dice) {
+        Map<String, SupervisorDetails> supervisors = new TreeMap<>();
+        for (int i = 0; i <= dice.nextInt(5); i++) {
+            List<Integer> ports = new ArrayList<>();
+            for (int port = 0; port <= dice.nextInt(4); port++) {
+                ports.add(6700 + port);
+            }
+            Map<String, Double> resources = Map.of(
+                Config.SUPERVISOR_CPU_CAPACITY, 50.0 * (1 + dice.nextInt(8)),
+                Config.SUPERVISOR_MEMORY_CAPACITY_MB, 512.0 * (1 + dice.nextInt(8)));
+            supervisors.put("s" + i, new SupervisorDetails("s" + i, "h" + i, null, ports,
+                NormalizedResources.RESOURCE_NAME_NORMALIZER.normalizedResourceMap(resources)));
+        }
+        return supervisors;
+    }
+
+    private static Cluster made(Map<String, SupervisorDetails> supervisors,
+            Map<String, SchedulerAssignment> assignments, List<TopologyDetails> topologies) {
+        return Clusters.cluster(new HashMap<>(supervisors), new HashMap<>(assignments),
+            topologies.toArray(new TopologyDetails[0]));
+    }
+
+    /** The same cluster after a round in which nobody plans: what runs stays, the stand-in places the rest. */
+    public static Cluster alone(Cluster cluster) {
+        Cluster copy = new Cluster(cluster);
+        new Fallback(new EvenScheduler()).place(copy);
+        return copy;
+    }
+
+    /** Executors without a slot, by topology. */
+    public static Map<String, Integer> waiting(Cluster cluster) {
+        Map<String, Integer> waiting = new TreeMap<>();
+        Topologies topologies = cluster.getTopologies();
+        topologies.forEach(each -> waiting.put(each.getId(), cluster.getUnassignedExecutors(each).size()));
+        return waiting;
+    }
+
+    /** The tasks of each worker, by topology and slot. */
+    public static Map<String, String> layout(Cluster cluster) {
+        Map<String, String> layout = new TreeMap<>();
+        Clusters.layout(cluster).forEach((topology, workers) ->
+            workers.forEach((slot, tasks) -> layout.put(topology + " " + slot, tasks.toString())));
+        return layout;
+    }
+
+    /** Supervisors on which more is scheduled than they declare. */
+    public static int beyond(Cluster cluster) {
+        return (int) cluster.getSupervisors().values().stream()
+            .filter(each -> !Room.beyond(cluster, each).isEmpty()).count();
+    }
+}
