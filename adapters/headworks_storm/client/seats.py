@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from headworks_storm.client.gateway import NimbusGateway
     from headworks_storm.client.seat import Seat
 
-ROOT = "/headworks/seats"
-"""The node under which workers keep the ledger (`headworks.storm.seats.Ledger`)."""
+LEDGER = "headworks/seats"
+"""The node, under that of Storm, under which workers keep the ledger (`headworks.storm.seats.Ledger`)."""
 POLL = 0.02
 """Seconds between two looks at the ledger."""
 
@@ -34,12 +34,14 @@ class Seated:
         id: Storm's id of it. `name`: its name.
         components: Entries of those with seats in its configuration, by name.
         servers: HOST:PORT of each server of its ZooKeeper, with commas between.
+        root: The node there under which its Storm has all that it keeps.
     """
 
     id: str
     name: str
     components: Mapping[str, Any]
     servers: str
+    root: str
 
     @classmethod
     def of(cls, gateway: NimbusGateway, topology: str) -> Self:
@@ -57,7 +59,8 @@ class Seated:
         if not said:
             raise EngineError(f"tasks of {name} have no seats: submit it with --seats")
         servers = ",".join(f"{each}:{conf['storm.zookeeper.port']}" for each in conf["storm.zookeeper.servers"])
-        return cls(id=topology, name=name, components=said["components"], servers=servers)
+        root = conf.get("storm.zookeeper.root", "/storm")
+        return cls(id=topology, name=name, components=said["components"], servers=servers, root=root)
 
 
 @contextlib.contextmanager
@@ -81,7 +84,7 @@ class SeatLedger:
 
     def __init__(self, seated: Seated, zookeeper: ZooKeeper) -> None:
         """Take where it lies."""
-        self._name, self._components, self._root = seated.name, seated.components, f"{ROOT}/{seated.id}"
+        self._name, self._components, self._root = seated.name, seated.components, f"{seated.root}/{LEDGER}/{seated.id}"
         self._zookeeper = zookeeper
 
     @property

@@ -17,15 +17,15 @@ import org.apache.storm.utils.CuratorUtils;
 import org.apache.storm.utils.ObjectReader;
 
 /**
- * Who owns which task, in ZooKeeper: {@code /headworks/seats/TOPOLOGY/components/COMPONENT} has a {@link LedgerPage}, changed
- * by compare-and-set alone, and
+ * Who owns which task, in ZooKeeper: {@code headworks/seats/TOPOLOGY/components/COMPONENT}, under the root of its Storm, has a
+ * {@link LedgerPage}, changed by compare-and-set alone, and
  * {@code .../workers/HOST:PORT} what each worker that runs says of its seats: {@code [component,index,...]} by physical task,
  * with what {@link SeatStatus#told} adds.
  */
 final class Ledger implements AutoCloseable {
-    private static final String ROOT = "/headworks/seats";
-
     private final CuratorFramework zookeeper;
+    /** Of one Storm: others may have their own in this ZooKeeper. */
+    private final String root;
     private final String topologies;
     private final String topology;
 
@@ -38,12 +38,13 @@ final class Ledger implements AutoCloseable {
     Ledger(Map<String, Object> conf, String id) {
         List<String> servers = ObjectReader.getStrings(conf.get(Config.STORM_ZOOKEEPER_SERVERS));
         zookeeper = CuratorUtils.newCuratorStarted(conf, servers, conf.get(Config.STORM_ZOOKEEPER_PORT), "", null, null);
+        root = conf.get(Config.STORM_ZOOKEEPER_ROOT) + "/headworks/seats";
         topologies = conf.get(Config.STORM_ZOOKEEPER_ROOT) + "/storms";
         topology = id;
     }
 
     private String path(String kind, String name) {
-        return ROOT + "/" + topology + "/" + kind + "/" + name;
+        return root + "/" + topology + "/" + kind + "/" + name;
     }
 
     /** Make the page of a component if there is none. */
@@ -62,9 +63,9 @@ final class Ledger implements AutoCloseable {
     /** Forget topologies that are gone. */
     void tidy() throws Exception {
         List<String> running = zookeeper.getChildren().forPath(topologies);
-        for (String each : zookeeper.getChildren().forPath(ROOT)) {
+        for (String each : zookeeper.getChildren().forPath(root)) {
             if (!running.contains(each)) {
-                zookeeper.delete().deletingChildrenIfNeeded().forPath(ROOT + "/" + each);
+                zookeeper.delete().deletingChildrenIfNeeded().forPath(root + "/" + each);
             }
         }
     }
@@ -128,7 +129,7 @@ final class Ledger implements AutoCloseable {
     @SuppressWarnings("unchecked")
     Map<String, Map<String, Object>> workers() throws Exception {
         Map<String, Map<String, Object>> found = new HashMap<>();
-        String parent = ROOT + "/" + topology + "/workers";
+        String parent = root + "/" + topology + "/workers";
         for (String name : new ArrayList<>(zookeeper.getChildren().forPath(parent))) {
             try {
                 String text = new String(zookeeper.getData().forPath(parent + "/" + name), StandardCharsets.UTF_8);

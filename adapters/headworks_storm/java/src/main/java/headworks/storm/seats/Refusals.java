@@ -43,11 +43,9 @@ final class Refusals {
 
     /** The sentence for a bolt of whose state nothing was said. */
     static String undeclared(String id, Kinds kind) {
-        String keeps = kind.fields.isEmpty() ? " keeps no fields that are serialised"
-            : " keeps " + (kind.fields.size() == 1 ? "field " : "fields ") + String.join(", ", kind.fields);
-        String example = kind.fields.isEmpty() ? "A,B" : String.join(",", kind.fields);
-        return id + " (" + kind.simple() + ")" + keeps + ", and stays where it is: say --movable " + id
-            + "=stateless or --movable " + id + "=fields:" + example + ", or implement headworks.storm.seats.Movable and say --movable "
-            + id + "=movable";
+        String seen = kind.fields.isEmpty() ? "none is serialised" : "serialised are " + String.join(", ", kind.fields);
+        return id + " (" + kind.simple() + ") stays where it is, as nothing is said of its state: say --movable " + id
+            + "=stateless, or --movable " + id + "=fields:A,B with the fields that change as it executes (" + seen
+            + "; transient ones are not seen), or implement headworks.storm.seats.Movable and say --movable " + id + "=movable";
     }
 }

@@ -22,6 +22,7 @@ final class Resident {
     /** Tuples that it has executed, and neither acknowledged nor failed. */
     private final AtomicInteger pending = new AtomicInteger();
     private final long patience;
+    private Census census;
     private long leftAt;
 
     private Resident(IBolt bolt, SeatWorker worker, Tally tally, long patience) {
@@ -51,7 +52,13 @@ final class Resident {
         Emission emission = worker.emission(physical.getThisTaskId());
         resident.bolt.prepare(worker.plain(conf), new SeatContext(worker, physical),
             new OutputCollector(new SeatCollector(out, emission, worker.ids, resident.pending, tally)));
+        resident.census = Census.of(bolt);
         return resident;
+    }
+
+    /** How full the fields of the bolt were when it was prepared. */
+    Census census() {
+        return census;
     }
 
     /** Execute a tuple that came from a physical task. */

@@ -165,7 +165,7 @@ final class SeatHandover implements Arrivals, Effects<TupleImpl> {
             if (!handover.owner() || !handover.settled()) {
                 return "its last move is not settled";
             }
-            snapshot();
+            snapshots.attempt(seat.resident().bolt, seat.resident().census());
             return null;
         } catch (SnapshotException failed) {
             return failed.getMessage();

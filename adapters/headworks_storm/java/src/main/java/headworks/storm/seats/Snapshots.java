@@ -3,8 +3,10 @@ package headworks.storm.seats;
 import java.lang.ref.SoftReference;
 import java.lang.reflect.Field;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Collectors;
 import org.apache.storm.serialization.KryoValuesDeserializer;
 import org.apache.storm.serialization.KryoValuesSerializer;
 import org.apache.storm.task.IBolt;
@@ -67,6 +69,33 @@ final class Snapshots {
         return content;
     }
 
+    /**
+     * Find out whether the state of a bolt can be had, and read again where it goes.
+     *
+     * @param census of the bolt since it was prepared
+     */
+    void attempt(IBolt bolt, Census census) throws SnapshotException {
+        byte[] content = take(bolt);
+        if (!state.startsWith(FIELDS)) {
+            return; // what was declared to have none, or to read its own
+        }
+        try {
+            new KryoValuesDeserializer(conf).deserialize(content);
+        } catch (RuntimeException | LinkageError | StackOverflowError failed) {
+            throw new SnapshotException("its state (" + state + ") can be written and not be read again: " + failed, failed);
+        }
+        List<String> changed = census.changed();
+        changed.removeAll(names());
+        if (!changed.isEmpty()) {
+            throw new SnapshotException("its bolt keeps " + String.join(", ", changed) + ", which changed since it was "
+                + "prepared, and which " + state + " does not name", null);
+        }
+    }
+
+    private List<String> names() {
+        return Arrays.stream(state.substring(FIELDS.length()).split(",")).map(String::trim).collect(Collectors.toList());
+    }
+
     private byte[] content(IBolt bolt) throws ReflectiveOperationException {
         Object own = own(bolt);
         if (state.startsWith(FIELDS)) {
@@ -103,8 +132,8 @@ final class Snapshots {
 
     private List<Field> fields(Object own) throws ReflectiveOperationException {
         List<Field> fields = new ArrayList<>();
-        for (String name : state.substring(FIELDS.length()).split(",")) {
-            Field field = field(own.getClass(), name.trim());
+        for (String name : names()) {
+            Field field = field(own.getClass(), name);
             field.setAccessible(true);
             fields.add(field);
         }
@@ -123,7 +152,7 @@ final class Snapshots {
     }
 
     /** The user's own bolt, which Storm may drive by one of its own. */
-    private static Object own(IBolt bolt) {
+    static Object own(IBolt bolt) {
         if (!(bolt instanceof BasicBoltExecutor)) {
             return bolt;
         }

@@ -6,9 +6,12 @@ import static org.junit.jupiter.api.Assertions.assertNotSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import org.apache.storm.Config;
+import org.apache.storm.task.IBolt;
 import org.apache.storm.task.OutputCollector;
 import org.apache.storm.task.TopologyContext;
 import org.apache.storm.topology.BasicBoltExecutor;
@@ -123,6 +126,57 @@ class SnapshotsTest {
         assertSays("cannot be taken", "movable"); // which it is not
         conf.put(Snapshots.MOST, 0);
         assertSays("more than the 0 of headworks.seats.state.mb", "fields:counts");
+    }
+
+    /** Kryo writes it, and cannot make one when it reads. */
+    static final class Mean {
+        private final double sum;
+
+        Mean(double sum) {
+            this.sum = sum;
+        }
+    }
+
+    static final class Means extends Counting {
+        private static final long serialVersionUID = 1L;
+        private transient Map<String, Mean> means = new HashMap<>();
+        private transient List<String> tasks = new ArrayList<>(List.of("from the context"));
+        private transient long[] sums = {1, 2};
+        private transient int number;
+    }
+
+    private String refused(String state, IBolt bolt, Census census) {
+        return assertThrows(SnapshotException.class, () -> new Snapshots(state, conf).attempt(bolt, census)).getMessage();
+    }
+
+    @Test
+    void aStateThatCanBeWrittenAndNotReadIsRefusedBeforeAMove() throws Exception {
+        conf.put(Config.TOPOLOGY_KRYO_REGISTER, List.of(Mean.class.getName()));
+        Means means = new Means();
+        IBolt bolt = new BasicBoltExecutor(means);
+        Census census = Census.of(bolt);
+        new Snapshots("fields:means", conf).attempt(bolt, census);
+        means.means.put("word", new Mean(1));
+        assertTrue(new Snapshots("fields:means", conf).take(bolt).length > 0);
+        String said = refused("fields:means", bolt, census);
+        assertTrue(said.startsWith("its state (fields:means) can be written and not be read again: "), said);
+    }
+
+    @Test
+    void aFieldThatChangedAndIsNotNamedIsRefusedByName() throws Exception {
+        Means means = new Means();
+        IBolt bolt = new BasicBoltExecutor(means);
+        Census census = Census.of(bolt);
+        Snapshots snapshots = new Snapshots("fields:counts", conf);
+        snapshots.attempt(bolt, census);
+        ((Counting) means).counts.put("word", 1L);
+        snapshots.attempt(bolt, census);
+        means.means.put("word", new Mean(1));
+        means.sums[1]++;
+        means.number++;
+        assertEquals("its bolt keeps means, sums, number, which changed since it was prepared, and which fields:counts does not "
+            + "name", refused("fields:counts", bolt, census));
+        new Snapshots("stateless", conf).attempt(bolt, census);
     }
 
     private void assertSays(String said, String state) {

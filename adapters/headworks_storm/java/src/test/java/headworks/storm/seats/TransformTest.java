@@ -173,8 +173,9 @@ class TransformTest {
     @Test
     void aBoltOfWhichNothingWasSaidStaysAndASentenceSaysWhatToWrite() {
         List<String> notes = Transform.apply(words(), conf(3, "count=stateless"), CLUSTER);
-        assertEquals(List.of("keeps (Keeps) keeps fields seen, counts, and stays where it is: say --movable keeps=stateless or "
-            + "--movable keeps=fields:seen,counts, or implement headworks.storm.seats.Movable and say --movable keeps=movable"), notes);
+        assertEquals(List.of("keeps (Keeps) stays where it is, as nothing is said of its state: say --movable keeps=stateless, or "
+            + "--movable keeps=fields:A,B with the fields that change as it executes (serialised are seen, counts; transient ones "
+            + "are not seen), or implement headworks.storm.seats.Movable and say --movable keeps=movable"), notes);
     }
 
     @Test
