@@ -14,12 +14,13 @@ import attrs
 
 from headworks.errors import HeadworksError
 from headworks.model import FrozenMap, Limits, Node, Plan, Request, Resources, Slot, Status
-from headworks_storm.nimbus.snapshot import component_of, known_metrics
+from headworks.model.parts import without_topologies
+from headworks_storm.nimbus.snapshot import component_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from headworks.model import Cluster, Observation, Topology
+    from headworks.model import Cluster, Observation
     from headworks_storm.nimbus.snapshot import Scheduled
 
 SHARE = 0.7
@@ -183,7 +184,7 @@ class _Planner:
         out = frozenset(without)
         seen = attrs.evolve(self.seen, assignment=FrozenMap({**self.seen.assignment, **slots}))
         limits = attrs.evolve(limits, deadline=max(self._part * (self._end - self._clock()), 0.001))
-        self.request = Request.of(_without(seen, out), limits=limits)
+        self.request = Request.of(without_topologies(seen, out), limits=limits)
         self.plan = None
         try:
             self.plan = self._schedule(self.request)
@@ -284,16 +285,6 @@ def with_lost_slots(seen: Observation) -> Observation:
         node = nodes.get(name, Node(id=name, capacity=Resources(used[name]), slots=()))
         nodes[name] = attrs.evolve(node, slots=tuple(sorted({*node.slots, *lost})))
     return attrs.evolve(seen, cluster=attrs.evolve(seen.cluster, nodes=tuple(nodes.values())))
-
-
-def _without(seen: Observation, out: frozenset[str]) -> Observation:
-    if not out:
-        return seen
-    stay: tuple[Topology, ...] = tuple(each for each in seen.topologies if each.id not in out)
-    left = attrs.evolve(
-        seen, topologies=stay, profiles=tuple(each for each in seen.profiles if each.topology not in out)
-    )
-    return attrs.evolve(left, metrics=known_metrics(seen.metrics, left))
 
 
 def _topology(task: str) -> str:

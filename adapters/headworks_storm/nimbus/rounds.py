@@ -17,10 +17,11 @@ import attrs
 
 from headworks.errors import EngineError
 from headworks.model import FrozenMap, Metrics, Observation, Plan, Request, Slot
+from headworks.model.parts import known_metrics
 from headworks_storm.nimbus.answer import Answer, Layout, layouts
 from headworks_storm.nimbus.free_slots import SHARE, FreeSlots, plan_free_slots
 from headworks_storm.nimbus.seat_slots import assign_seat_slots
-from headworks_storm.nimbus.snapshot import Scheduled, Snapshot, known_metrics, read_snapshot
+from headworks_storm.nimbus.snapshot import Scheduled, Snapshot, read_snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -21,7 +21,6 @@ from headworks.model import (
     Constraint,
     FrozenMap,
     Kind,
-    Metrics,
     Node,
     Observation,
     Resources,
@@ -305,25 +304,3 @@ def _amount(said: Any) -> float:
     """
     known = isinstance(said, int | float) and said > 0
     return float(min(said, MAX_AMOUNT)) if known else 0.0
-
-
-def known_metrics(metrics: Metrics, seen: Observation) -> Metrics:
-    """The metrics without those of topologies, tasks and nodes that the observation does not have.
-
-    What was measured may be older than the state of the cluster: a topology is killed, a supervisor dies.
-
-    Args:
-        metrics: What workers reported last.
-        seen: The cluster and its topologies now; a request of these metrics and it has to be free of contradictions.
-    """
-    tasks = {task.id for topology in seen.topologies for task in topology.tasks()}
-    nodes = {node.id for node in seen.cluster.nodes}
-    topologies = {topology.id for topology in seen.topologies}
-    return attrs.evolve(
-        metrics,
-        tasks=tuple(each for each in metrics.tasks if each.task in tasks),
-        flows=tuple(each for each in metrics.flows if each.source in tasks and each.target in tasks),
-        nodes=tuple(each for each in metrics.nodes if each.node in nodes),
-        topologies=tuple(each for each in metrics.topologies if each.topology in topologies),
-        streams=tuple(each for each in metrics.streams if each.topology in topologies),
-    )

@@ -9,6 +9,8 @@ import attrs
 from headworks.model import FrozenMap, Status
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from headworks.control.journal import Round
     from headworks.model import Observation
 
@@ -82,17 +84,22 @@ def gave_back(memory: FleetMemory, seen: Observation) -> FleetMemory:
     return attrs.evolve(memory, enough=len(used), wait=memory.pause, pause=min(2 * memory.pause, LONGEST_PAUSE))
 
 
-def scale(done: Round, seen: Observation, memory: FleetMemory, fleet: Fleet) -> ScaleDecision:
+def scale(
+    done: Round, seen: Observation, memory: FleetMemory, fleet: Fleet, *, waits: Mapping[str, str] = FrozenMap()
+) -> ScaleDecision:
     """Decide on nodes to add or drain after a round.
 
     A node is added when a plan lacked room, or when the analyser called the state one of `SHORT` and no node is
     empty; one at a time. A scheduler that left nodes empty does not get them back at once for such a state:
     else one that packs would be given a node and lose it for ever. Nodes that have been empty for `fleet.idle` rounds
     are drained, the highest id first.
+
+    Args:
+        waits: Topologies for which there was no room, and without which the others were planned, with the reason.
     """
     nodes = {node.id for node in seen.cluster.nodes}
     short = "; ".join(done.verdict.reasons) if _is_short(done, nodes, seen) else ""
-    lacks = _lacks_room(done) or ("" if memory.wait else short)
+    lacks = _lacks_room(done) or "; ".join(waits.values()) or ("" if memory.wait else short)
     if lacks:
         full = len(nodes) >= fleet.maximum
         return (

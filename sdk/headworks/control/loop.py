@@ -34,6 +34,7 @@ from headworks.control.priorities import Draining, Priorities
 from headworks.documents import unstructure
 from headworks.errors import DocumentError, EngineEndedError, HeadworksError
 from headworks.model import FILL, Drain, FrozenMap, Limits, Observation, Plan, Receipt, Request, Status, Undrained
+from headworks.model.parts import without_topologies
 from headworks.model.scaling import rescale_differences
 from headworks.model.validate import check_request
 from headworks.problem import Problem
@@ -129,6 +130,24 @@ def judge(plan: Plan, objections: tuple[str, ...], *, shadow: bool, kept: bool =
     return None, ""
 
 
+def cannot_start(request: Request, plan: Plan) -> FrozenMap[str, str]:
+    """Topologies of which nothing runs, and which a plan does not place whole, each with the reason.
+
+    One topology that fits nowhere, or asks for what cannot be, holds up no other: none where all are such.
+    """
+    if plan.status is not Status.INFEASIBLE or plan.starves:
+        return FrozenMap()
+    running = {task.partition("/")[0] for task in request.assignment}
+    found = {}
+    for each in request.topologies:
+        if each.id not in running and any(task.id not in plan.assignment for task in each.tasks()):
+            own = [reason for reason in plan.reasons if reason.subject.partition("/")[0] == each.id]
+            found[each.id] = next(
+                (reason.message for reason in (*own, *plan.reasons)), "the scheduler did not place it"
+            )
+    return FrozenMap(found if len(found) < len(request.topologies) else {})
+
+
 class Loop:
     """Runs rounds against one engine."""
 
@@ -171,13 +190,14 @@ class Loop:
         self._draining = Draining(host, control.engine, target, control.priorities, drain)
         self._memory = Memory()
         self._notes: tuple[str, ...] = ()
+        self._waits: FrozenMap[str, str] = FrozenMap()
         self._seen = Observation()
         self._nodes = FleetMemory()
 
     def round(self, *, replan: bool = False) -> Round:
         """Do one round and record it; where the journal cannot be written, a note says so, and the next round comes."""
         self._number += 1
-        self._notes = ()
+        self._notes, self._waits = (), FrozenMap()
         done = self._counts.add(self._scale(self._attempt(replan=replan)))
         self._memory = remember(self._memory, done, self._control.guards, now=self._clock())
         record = unstructure(done)
@@ -236,7 +256,7 @@ class Loop:
         if fleet is None or self._control.shadow or done.outcome in ("failed", "ended"):
             return done
         self._nodes = watch(self._nodes, self._seen)
-        wanted = scale(done, self._seen, self._nodes, fleet)
+        wanted = scale(done, self._seen, self._nodes, fleet, waits=self._waits)
         notes = (*done.notes, f"nodes: {wanted.why}") if wanted.why else done.notes
         if not wanted.add and not wanted.drain:
             return attrs.evolve(done, notes=notes)
@@ -284,6 +304,12 @@ class Loop:
         control = self._control
         try:
             plan = self._host.schedule(control.scheduler, request, control.options)
+            self._waits = cannot_start(request, plan)
+            if self._waits:
+                said = "waits, and the others are planned without it"
+                self._notes += tuple(f"{name} {said}: {why}" for name, why in self._waits.items())
+                request = without_topologies(request, self._waits)
+                plan = self._host.schedule(control.scheduler, request, control.options)
             rescales = any(rescale_differences(plan, request.topologies))
             kept = bool(plan.moves) or self._host.keeps(control.engine, self._target, plan)
             # Numbers of tasks that the engine leaves as they are make no move, and would be passed over in silence.

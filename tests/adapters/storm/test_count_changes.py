@@ -13,6 +13,7 @@ from headworks.documents import dumps
 from headworks.errors import EngineError
 from headworks.model import FrozenMap, Metrics, Move, MoveKind, Plan, Profile, Receipt, TaskSample
 from headworks.model.knowledge import Knowledge, ProfileFit
+from headworks.model.parts import known_metrics
 from headworks.plugins.host import PluginHost
 from headworks_storm.client.seat import SeatMove, SeatState
 from headworks_storm.client.seats import Seated, SeatLedger
@@ -20,7 +21,6 @@ from headworks_storm.executor import execute, keeps, preflight, rollback
 from headworks_storm.nimbus.rounds import Rounds
 from headworks_storm.nimbus.seat_metrics import logical_metrics
 from headworks_storm.nimbus.seat_view import logical_snapshot
-from headworks_storm.nimbus.snapshot import known_metrics
 from headworks_storm.seat_counts import count_changes
 from headworks_storm.target import StormTarget
 from storm_movers import Chooser
@@ -261,7 +261,7 @@ class Unheard(SeatLedger):
     def __init__(self, page, meanwhile=None):
         self.page, self.version, self.meanwhile, self.writes = page, 0, meanwhile, 0
         parts = {"count": {"tasks": 3, "elastic": True}}
-        super().__init__(Seated(id="wc-1", name="wc", components=parts, servers=""), self)
+        super().__init__(Seated(id="wc-1", name="wc", components=parts, servers="", root="/storm"), self)
 
     def read(self, path):
         return json.dumps(self.page), self.version

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 from headworks.errors import DocumentError
 from headworks.model import Metrics, Observation, Request, Slot, TopologySample
+from headworks.model.parts import known_metrics
 from headworks.plugins.host import PluginHost
 from headworks.problem import Problem
-from headworks_storm.nimbus.snapshot import Snapshot, known_metrics, read_snapshot
+from headworks_storm.nimbus.snapshot import Snapshot, read_snapshot
 from headworks_storm.workers.measures import metrics_of, seen
 from headworks_storm.workers.reports import read_report
 from storm_reports import report, report_data, report_line

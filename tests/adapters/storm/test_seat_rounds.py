@@ -6,6 +6,7 @@ import attrs
 import pytest
 
 from headworks.model import ConstraintKind, Flow, Limits, Metrics, Plan, Request, Slot, TaskSample
+from headworks.model.parts import known_metrics
 from headworks.plugins.host import PluginHost
 from headworks.problem import Problem
 from headworks_storm.client.seat import SeatState
@@ -13,7 +14,6 @@ from headworks_storm.nimbus.rounds import Rounds, decide
 from headworks_storm.nimbus.seat_metrics import logical_metrics
 from headworks_storm.nimbus.seat_slots import assign_seat_slots
 from headworks_storm.nimbus.seat_view import logical_snapshot
-from headworks_storm.nimbus.snapshot import known_metrics
 from headworks_storm.seat_plan import carry_out
 from headworks_storm.target import StormTarget
 from headworks_storm.workers.samples.rows import sample_rows

@@ -20,7 +20,9 @@ class Starting(SeatLedger):
     """A ledger of one task with seats 7 and 8, of which workers tell after some looks; what is ordered is done."""
 
     def __init__(self, silent: int) -> None:
-        super().__init__(Seated(id="wc-1", name="wc", components={"count": {"tasks": 1}}, servers=""), self)
+        super().__init__(
+            Seated(id="wc-1", name="wc", components={"count": {"tasks": 1}}, servers="", root="/storm"), self
+        )
         self.silent, self.page = silent, {"owners": [[7, 1]], "wanted": {}, "refused": {}, "working": [1, 0]}
 
     def children(self, path):

@@ -6,8 +6,10 @@ import typing
 
 import attrs
 import jsonschema
+import numpy as np
 import pytest
 
+from headworks.control.autoscale import Fleet, FleetMemory, scale
 from headworks.control.guards import Guards
 from headworks.control.journal import (
     FileJournal,
@@ -21,7 +23,7 @@ from headworks.control.loop import Control, Loop
 from headworks.documents import dumps, loads, restore
 from headworks.documents.schema import schema_of
 from headworks.errors import DocumentError
-from headworks.hooks import Description, hookimpl
+from headworks.hooks import Description, Verdict, hookimpl
 from headworks.model import FrozenMap, Limits, Metrics, Observation, Plan, TaskSample
 from headworks.plugins.host import PluginHost
 from headworks.testing import FirstFit
@@ -110,6 +112,45 @@ def test_a_round_plans_against_the_analysis_when_asked():
     target = machine()
     assert loop(target, Judge([0, 1], replan=False)).round(replan=True).outcome == "executed"
     assert target.seen.assignment["t/c/1"] == at("b")
+
+
+class Packer(FirstFit):
+    """First fit for what waits; what runs moves to node b."""
+
+    @hookimpl
+    def headworks_schedule(self, problem):
+        node_of = np.where(problem.current >= 0, 1, -1)
+        room = problem.capacity[:, 0] - problem.used(node_of)[:, 0]
+        for task in np.flatnonzero(node_of < 0).tolist():
+            fits = np.flatnonzero(room >= problem.demand[task, 0])
+            if len(fits):
+                node_of[task] = fits[0]
+                room[fits[0]] -= problem.demand[task, 0]
+        return problem.plan(node_of)
+
+    @hookimpl
+    def headworks_analyse(self, observation):
+        return Verdict(replan=True, reasons=("as ever",))
+
+
+def test_a_topology_that_fits_nowhere_holds_up_no_other():
+    """One task of `big` fits and the other does not: `t` moves, and nothing of `big` starts."""
+    target = machine()
+    big = topology("big", component("c", 2, 90.0))
+    target.seen = attrs.evolve(target.seen, topologies=(*target.seen.topologies, big))
+    done = loop(target, Packer(), limits=Limits()).round()
+    assert (done.outcome, done.message) == ("executed", "2 of 2 tasks run where asked")
+    assert target.seen.assignment == {"t/c/0": at("b"), "t/c/1": at("b")}
+    (note,) = done.notes
+    assert note.startswith("big waits, and the others are planned without it: big/c/1 needs 90 cpu")
+    assert [each.id for each in done.request.topologies] == ["t"]
+
+
+def test_a_node_is_asked_for_where_a_topology_waits_and_the_others_are_planned():
+    done = Round(number=1, outcome="executed", plan=Plan())
+    seen = machine().seen
+    assert scale(done, seen, FleetMemory(), Fleet(minimum=1, maximum=4), waits={"big": "no room"}).add == 1
+    assert scale(done, seen, FleetMemory(), Fleet(minimum=1, maximum=4)).add == 0
 
 
 def test_notes_of_the_look_after_acting_say_so():
