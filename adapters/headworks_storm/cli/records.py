@@ -149,13 +149,13 @@ class Records:
 
 def _round(snapshot: Snapshot, decision: RoundDecision) -> Round:
     # numpy and cattrs cost 0.2 s, which the list of commands does not need.
-    from headworks.control.journal import Round
+    from headworks.control.journal import Round, now
 
     answer = decision.answer
     message = f"Nimbus has {len(snapshot.unassigned)} executors without a slot"
     if answer.mode == "hold":
         message = f"{message}: {answer.reason}"
-        return Round(number=snapshot.round, outcome="held", message=message, notes=decision.notes)
+        return Round(number=snapshot.round, outcome="held", message=message, notes=decision.notes, at=now())
     texts = "; ".join(f"{topology}: {text}" for topology, text in sorted(answer.status.items()))
     return Round(
         number=snapshot.round,
@@ -164,4 +164,5 @@ def _round(snapshot: Snapshot, decision: RoundDecision) -> Round:
         plan=decision.plan,
         request=decision.request,
         notes=decision.notes,
+        at=now(),
     )

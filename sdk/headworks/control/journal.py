@@ -8,6 +8,7 @@ from __future__ import annotations
 import glob
 import json
 import os
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
@@ -65,6 +66,7 @@ class Round:
     `request` is everything the scheduler was given, so that the plan can be made again; `notes` are what the monitor
     said beyond figures; `scaling` is what was done to add or drain nodes, None if nothing was. `counts` are what the
     adapter counts beside the rounds since it started, by name: reports that it refused, records that it lost.
+    `at` is when it ended, in UTC, as `2026-01-31T23:59:59Z`.
     """
 
     number: int
@@ -79,6 +81,12 @@ class Round:
     notes: tuple[str, ...] = ()
     scaling: Receipt | None = None
     counts: FrozenMap[str, int] = FrozenMap()
+    at: str = ""
+
+
+def now() -> str:
+    """The time in UTC, to the second, as records have it."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def compare_assignments(asked: Mapping[str, Slot], seen: Mapping[str, Slot]) -> Check:
@@ -183,7 +191,7 @@ class FileJournal:
     def _write(self, text: str) -> None:
         try:
             self._rotate()
-            with self.path.open("ab") as file:
+            with open(self.path, "ab", opener=_private) as file:
                 ended, self._whole = self._whole, False
                 file.write(text.encode() if ended else b"\n" + text.encode())
                 file.flush()
@@ -210,8 +218,13 @@ def _aside(path: Path, number: int) -> Path:
     return path.with_name(f"{path.name}.{number}")
 
 
+def _private(path: str, flags: int) -> int:
+    """Open a file that its owner alone may read if it is made now: records name hosts and topologies."""
+    return os.open(path, flags, 0o600)
+
+
 def _ends_a_line(path: Path) -> bool:
-    with path.open("a+b") as file:
+    with open(path, "a+b", opener=_private) as file:
         if file.seek(0, os.SEEK_END) == 0:
             return True
         file.seek(-1, os.SEEK_END)

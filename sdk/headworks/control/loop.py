@@ -28,7 +28,7 @@ from headworks.control.guards import (
     wait_reason,
     watched,
 )
-from headworks.control.journal import Counts, NoJournal, Outcome, Round, compare_assignments, without_missing_tasks
+from headworks.control.journal import Counts, NoJournal, Outcome, Round, compare_assignments, now, without_missing_tasks
 from headworks.control.knowledge import KnowledgeFile
 from headworks.control.priorities import Draining, Priorities
 from headworks.documents import unstructure
@@ -161,6 +161,7 @@ class Loop:
         keep: Callable[[Observation], None] | None = None,
         counts: Callable[[], Mapping[str, int]] = dict,
         clock: Callable[[], float] = time.monotonic,
+        date: Callable[[], str] = now,
     ) -> None:
         """Remember what to use; nothing is called yet.
 
@@ -169,6 +170,7 @@ class Loop:
             keep: Is given every observation, and raises nothing.
             counts: Reads what the adapter counts beside the rounds; see `headworks.control.journal`.
             clock: Tells seconds for the guards.
+            date: Tells the time for records.
 
         Raises:
             DocumentError: `control.knowledge` is not there.
@@ -180,7 +182,7 @@ class Loop:
         self._control = control
         self._target = target
         self._journal = journal or NoJournal()
-        self._clock = clock
+        self._clock, self._date = clock, date
         self._number = 0
         self._unwritten = 0
         self._counts = Counts(counts)
@@ -199,6 +201,7 @@ class Loop:
         self._number += 1
         self._notes, self._waits = (), FrozenMap()
         done = self._counts.add(self._scale(self._attempt(replan=replan)))
+        done = attrs.evolve(done, at=self._date())
         self._memory = remember(self._memory, done, self._control.guards, now=self._clock())
         record = unstructure(done)
         try:

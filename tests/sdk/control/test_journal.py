@@ -81,3 +81,14 @@ def test_a_line_that_a_full_disk_cut_off_spoils_no_other(tmp_path):
     assert place.stat().st_size == 20
     journal.append({"number": 3})
     assert [each["number"] for each in read_journal(place)] == [1, 3]
+
+
+def test_a_journal_is_for_its_owner_alone_and_one_that_is_there_stays_as_it_is(tmp_path):
+    made, there = tmp_path / "made", tmp_path / "there"
+    there.touch()
+    there.chmod(0o644)
+    for path in (made, there):
+        FileJournal(path, largest=10).append({"number": 1})
+        FileJournal(path, largest=10).append({"number": 2})
+    assert [each.stat().st_mode & 0o777 for each in (made, tmp_path / "made.1")] == [0o600, 0o600]
+    assert (tmp_path / "there.1").stat().st_mode & 0o777 == 0o644

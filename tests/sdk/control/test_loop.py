@@ -16,6 +16,7 @@ from headworks.control.journal import (
     Outcome,
     Round,
     compare_assignments,
+    now,
     read_journal,
     without_missing_tasks,
 )
@@ -151,6 +152,13 @@ def test_a_node_is_asked_for_where_a_topology_waits_and_the_others_are_planned()
     seen = machine().seen
     assert scale(done, seen, FleetMemory(), Fleet(minimum=1, maximum=4), waits={"big": "no room"}).add == 1
     assert scale(done, seen, FleetMemory(), Fleet(minimum=1, maximum=4)).add == 0
+
+
+def test_a_record_has_the_time_at_which_its_round_ended(tmp_path):
+    journal, before = FileJournal(tmp_path / "journal"), now()
+    done = loop(machine(), journal=journal).round()
+    (record,) = read_journal(journal.path)
+    assert before <= done.at == record["at"] <= now()
 
 
 def test_notes_of_the_look_after_acting_say_so():

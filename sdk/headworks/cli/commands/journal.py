@@ -21,7 +21,18 @@ file_argument = click.argument("file", type=click.Path(exists=True, dir_okay=Fal
 record_option = click.option(
     "-n", "--record", "records", type=click.IntRange(min=1), multiple=True, help="Only this record, from 1; repeatable."
 )
-SHOWN = ("record", "round", "outcome", "scheduler", "status", "between nodes", "nodes", "fullest", "moves", "message")
+SHOWN = (
+    "record",
+    "at",
+    "outcome",
+    "scheduler",
+    "status",
+    "between nodes",
+    "nodes",
+    "fullest",
+    "moves",
+    "message",
+)
 REPLAYED = ("record", "round", "scheduler", "plan", "differences")
 COMPARED = ("record", "round", "plan of", "status", "between nodes", "nodes", "fullest", "moves", "tasks elsewhere")
 
@@ -53,7 +64,7 @@ def show(*, file: Path, records: tuple[int, ...], as_json: bool) -> None:
     for each in _decisions(file, records):
         done = each.round
         data.append(_summary(each))
-        rows.append((each.record, done.number, done.outcome, each.scheduler, *_figures(done.plan), done.message))
+        rows.append((each.record, done.at[11:19], done.outcome, each.scheduler, *_figures(done.plan), done.message))
         if records and done.plan is not None and done.request is not None and not as_json:
             # rich costs 60 ms, which `--json` does not need.
             from headworks.cli.tables import plan_tables
