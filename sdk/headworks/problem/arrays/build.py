@@ -46,8 +46,8 @@ def build(kind: type[A], request: Request, *, measured: bool) -> A:
     current, limits = _current(request, tasks), request.limits
     rates = _traffic(request, topologies, tasks, measured=measured)
     transfer = _transfer(request, rates, topologies, tasks, measured=measured)
-    # What a task was measured to need has what it sent to other nodes from where it runs.
-    demand[known, 0] = np.maximum(demand[:, 0] - transfer[0] * rates.sent(current), 0.0)[known]
+    if transfer[0]:  # what a task was measured to need has what it sent to other nodes from where it runs
+        demand[known, 0] = np.maximum(demand[:, 0] - transfer[0] * rates.sent(current), 0.0)[known]
     wanted = _steps(demand[:, 0])
     demand[:, 0] = np.minimum(demand[:, 0], thread_points)
     live = np.array([each.live for each in topologies for _ in each.components], dtype=bool)[component]

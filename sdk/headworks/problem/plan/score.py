@@ -33,7 +33,8 @@ def score(problem: Arrays, assignment: FrozenMap[str, Slot], input_rate: float |
     used = np.unique(node_of[node_of >= 0])
     # finite where a node has nothing of a resource that it is using
     ratio = problem.used(node_of) / np.maximum(problem.capacity, STEP)
-    ratio[:, 0] = _cpu(problem, node_of, input_rate)
+    if input_rate is not None or problem.transfer.any():
+        ratio[:, 0] = _cpu(problem, node_of, input_rate)
     at_rate = _at_rate(problem, input_rate)
     batch, state = batch_seconds(problem.batches, node_of)
     return Scores(
