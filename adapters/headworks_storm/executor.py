@@ -16,7 +16,7 @@ from headworks.model.scaling import rescale_differences, rescale_refusals
 from headworks_storm.arrival import misplaced, some, wait_until_alive, wait_until_routed
 from headworks_storm.seat_counts import count_changes
 from headworks_storm.seat_plan import SEATS, carry_out, seat_tasks
-from headworks_storm.workers.verification import Expected, expect, touched
+from headworks_storm.workers.verification import Expected, expect, restarting, touched
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -158,6 +158,7 @@ def _both(seats: Receipt, others: Receipt) -> Receipt:
         steps=(*seats.steps, *others.steps),
         undo=FrozenMap({**seats.undo, **others.undo}),
         undo_parallelism=seats.undo_parallelism,
+        unseen=others.unseen,
     )
 
 
@@ -206,12 +207,13 @@ def _reach(target: StormTarget, snapshot: Snapshot, wanted: Mapping[str, Slot]) 
         steps += (alive, *(wait_until_routed(target, target.watch, staying) if alive.done else ()))
         steps += (Step(action="verify", subject=name, message=message) for name, message in expected.unverified)
     undo = FrozenMap({task: slot for task, slot in before.items() if task in wanted})
-    return Receipt(done=all(step.done for step in steps), level=LEVEL, steps=tuple(steps), undo=undo)
+    done = all(step.done for step in steps)
+    return Receipt(done=done, level=LEVEL, steps=tuple(steps), undo=undo, unseen=expected.unseen)
 
 
 def _expected(target: StormTarget, snapshot: Snapshot, wanted: Mapping[str, Slot]) -> Expected:
     if target.watch is None:
-        return Expected()
+        return Expected(unseen=tuple(restarting(snapshot.assignment, {**snapshot.assignment, **wanted})))
     reported, alive = target.watch.reported(snapshot), target.watch.alive(snapshot)
     return expect(snapshot, wanted, reported=reported, alive=alive)
 

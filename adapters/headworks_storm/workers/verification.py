@@ -22,10 +22,12 @@ class Expected:
     Attributes:
         asked: Slot by task id.
         unverified: Topology or node, and why the executors there cannot be verified.
+        unseen: Those executors, by task id.
     """
 
     asked: FrozenMap[str, Slot] = FrozenMap()
     unverified: tuple[tuple[str, str], ...] = ()
+    unseen: tuple[str, ...] = ()
 
 
 def touched(before: Mapping[str, Slot], after: Mapping[str, Slot]) -> frozenset[Slot]:
@@ -69,15 +71,19 @@ def expect(
     hooked = [each for each in snapshot.scheduled if each.executors.keys() & set(reported)]
     mute = _mute_nodes(hooked, alive)
     asked: dict[str, Slot] = {}
-    unverified: dict[tuple[str, str], int] = defaultdict(int)
+    unseen: dict[tuple[str, str], list[str]] = defaultdict(list)
     for each in snapshot.scheduled:
         for task in sorted(each.executors.keys() & anew.keys()):
             new = task in reported or task not in snapshot.assignment
             if why := _why_not(each, anew[task], hooked=each in hooked, mute=mute, new=new):
-                unverified[why] += 1
+                unseen[why].append(task)
             else:
                 asked[task] = anew[task]
-    return Expected(asked=FrozenMap(asked), unverified=tuple(_sentences(unverified)))
+    return Expected(
+        asked=FrozenMap(asked),
+        unverified=tuple(_sentences(unseen)),
+        unseen=tuple(sorted(task for tasks in unseen.values() for task in tasks)),
+    )
 
 
 def _why_not(
@@ -100,6 +106,6 @@ def _mute_nodes(hooked: list[Scheduled], alive: Collection[str]) -> set[str]:
     return {node for node, heard in runs.items() if not heard}
 
 
-def _sentences(counts: Mapping[tuple[str, str], int]) -> Iterator[tuple[str, str]]:
-    for (subject, why), count in sorted(counts.items()):
-        yield subject, f"{count} executors of {subject} cannot be verified: {why}"
+def _sentences(unseen: Mapping[tuple[str, str], list[str]]) -> Iterator[tuple[str, str]]:
+    for (subject, why), tasks in sorted(unseen.items()):
+        yield subject, f"{len(tasks)} executors of {subject} cannot be verified: {why}"

@@ -365,6 +365,8 @@ class Loop:
             return self._end("missed", f"carried out, but not seen: {_say(error)}", **seen)
         check = compare_assignments(without_missing_tasks(plan, after.topologies), after.assignment)
         message = f"{check.hits} of {check.asked} tasks run where asked"
+        if unseen := len(seen["receipt"].unseen):
+            message = f"{check.hits} of {check.asked} tasks are assigned where asked; nothing reports {unseen} of them"
         return self._end("missed" if check.missed else done, message, check=check, **seen)
 
     def _observe(self, when: str = "") -> Observation:

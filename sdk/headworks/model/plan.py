@@ -287,7 +287,8 @@ class Step:
 class Receipt:
     """Receipt of an executor: its steps, and the assignment to restore to undo them.
 
-    `undo_parallelism` has the numbers of tasks to restore, by `topology/component`.
+    `undo_parallelism` has the numbers of tasks to restore, by `topology/component`. `unseen` are tasks that the
+    engine's own table has where they were asked to start, and that nothing reports from there.
     """
 
     done: bool = True
@@ -295,6 +296,7 @@ class Receipt:
     steps: tuple[Step, ...] = ()
     undo: FrozenMap[str, Slot] = FrozenMap()
     undo_parallelism: FrozenMap[str, int] = FrozenMap()
+    unseen: tuple[str, ...] = ()
 
 
 Undrained = Literal["wait", "keep", "force"]

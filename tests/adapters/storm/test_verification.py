@@ -93,6 +93,15 @@ def test_a_plan_that_moves_a_topology_without_hooks_is_a_note_and_no_failure(wor
     assert receipt.done, messages(receipt)
     assert "2 executors are alive where asked" in messages(receipt)
     assert "verify old: 2 executors of old cannot be verified: no hooks" in messages(receipt)
+    assert receipt.unseen == ("old/x/0", "old/x/1")
+
+
+def test_where_no_worker_reports_to_anybody_nothing_was_seen(world):
+    blind = attrs.evolve(world.target, watch=None, patience=3.0)
+    plan = Plan(assignment=FrozenMap({**world.target.latest().assignment, **MOVED}))
+    receipt = world.host.execute("storm", blind, plan)
+    assert receipt.done, messages(receipt)
+    assert set(receipt.unseen) == {"wc/x/0", "wc/x/1"}
 
 
 def test_what_cannot_be_verified_is_said_before_the_move(world):

@@ -154,6 +154,21 @@ def test_a_node_is_asked_for_where_a_topology_waits_and_the_others_are_planned()
     assert scale(done, seen, FleetMemory(), Fleet(minimum=1, maximum=4)).add == 0
 
 
+class Blind(Engine):
+    """Of what starts anew, nothing reports task t/c/1."""
+
+    @hookimpl
+    def headworks_execute(self, target, plan):
+        return attrs.evolve(super().headworks_execute(target, plan), unseen=("t/c/1",))
+
+
+def test_what_nothing_reports_is_not_said_to_run():
+    host = PluginHost().with_plugin("memory", Blind()).with_plugin("judge", Judge([0, 1]))
+    done = Loop(host, Control(scheduler="judge", engine="memory"), machine()).round()
+    assert done.outcome == "executed"
+    assert done.message == "2 of 2 tasks are assigned where asked; nothing reports 1 of them"
+
+
 def test_a_record_has_the_time_at_which_its_round_ended(tmp_path):
     journal, before = FileJournal(tmp_path / "journal"), now()
     done = loop(machine(), journal=journal).round()
