@@ -7,7 +7,7 @@ import gc
 import json
 import os
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from subprocess import DEVNULL, PIPE, Popen
 from typing import IO, TYPE_CHECKING, Any, Self
@@ -325,9 +325,19 @@ class NimbusGateway:
 
 
 def nimbus_addresses(conf: Mapping[str, Any]) -> tuple[tuple[str, int], ...]:
-    """Addresses at which clients reach the Nimbuses that a `storm.yaml` names; Storm's default otherwise."""
+    """Addresses at which clients reach the Nimbuses that a `storm.yaml` names; Storm's default otherwise.
+
+    Raises:
+        EngineError: Its hosts are no list, or its port is no number.
+    """
     key, otherwise = ("nimbus.thrift.tls.port", 0) if conf.get(TLS) else ("nimbus.thrift.port", 6627)
-    return tuple((str(host), int(conf.get(key) or otherwise)) for host in conf.get("nimbus.seeds") or ["localhost"])
+    seeds, port = conf.get("nimbus.seeds") or ["localhost"], conf.get(key) or otherwise
+    if isinstance(seeds, str) or not isinstance(seeds, Iterable):
+        raise EngineError(f'nimbus.seeds in storm.yaml is {seeds!r}, and Storm takes a list: write ["{seeds}"]')
+    try:
+        return tuple((str(host), int(port)) for host in seeds)
+    except (TypeError, ValueError):
+        raise EngineError(f"{key} in storm.yaml is {port!r}, which is no port: write a number") from None
 
 
 def _asked_of(conf: Mapping[str, Any]) -> str:

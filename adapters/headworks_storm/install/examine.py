@@ -139,6 +139,7 @@ def _rest(installation: Installation) -> Iterator[Finding]:
     try:
         java = installation.java()
         conf = installation.conf()
+        nimbus_addresses(conf)  # which every command needs
     except EngineError as error:
         yield from examine_jars(installation)
         yield _bad("storm.yaml", str(error), "mend it, then ask again")
