@@ -14,6 +14,7 @@ import pytest
 
 from doc_tables import COMMANDS, ROOT, block, blocks, number, tables
 from headworks import PluginHost
+from headworks_lab.benchmarks.effect import CELLS, Cell
 from headworks_lab.benchmarks.schedulers import production_clusters as clusters
 from headworks_lab.benchmarks.simulator import placement_gain as gain
 from headworks_spark.demo.show import MEASURED, NOTE_APART
@@ -103,10 +104,31 @@ def test_the_table_of_what_a_placement_wins_is_what_its_columns_say():
     for slow, fast in pairwise(rows):
         if slow["workload"] == fast["workload"]:
             assert won_by(slow) >= won_by(fast) - 0.02
-    won = [won_by(row) for row in rows if row["Mbit/s"] in ("0.5", "1")]
     assert all(won_by(row) == pytest.approx(1, abs=0.02) for row in rows if row["Mbit/s"] in ("2", "20"))
     assert len({row["workload"] for row in rows}) == 3
-    assert f"completes {min(won):.1f} to {max(won):.1f} times" in (ROOT / "README.md").read_text()
+
+
+def test_readme_says_what_the_cells_of_storm_say():
+    page = (ROOT / "docs" / "results.md").read_text()
+    rows = [line.split("|")[1:-1] for line in page.splitlines() if re.match(r"\| \d+ \| \d \|", line)]
+    cells = [Cell(load=float(row[2].strip(" %")) / 100, rate=float(row[4]), topologies=int(row[1])) for row in rows]
+    assert [(each.load, each.rate, each.topologies) for each in CELLS["storm"]] == [
+        (each.load, each.rate, each.topologies) for each in cells
+    ]
+    times = [float(row[7].split()[0]) for row in rows]
+    full = [
+        won
+        for won, row, cell in zip(times, rows, cells, strict=True)
+        if cell.topologies == 1 and "2/2/2" in row[3] and cell.load > 0.4
+    ]
+    others = [
+        won for won, row, cell in zip(times, rows, cells, strict=True) if cell.topologies > 1 or "2/2/2" not in row[3]
+    ]
+    assert sorted([*full, *others, 0.83]) == sorted(times)
+    said = (ROOT / "README.md").read_text()
+    assert f"{min(full):.2f} to {max(full):.2f} of what Storm's" in said
+    assert f"it is {min(others):.2f} to {max(others):.1f} times as much" in said
+    assert "gets 0.83:" in said
 
 
 def test_the_tables_of_the_clusters_have_a_row_for_every_scheduler_and_storm_s_own():
