@@ -121,9 +121,7 @@ def question(target: SparkTarget, pilot: Observation, running: FrozenMap[str, Sl
         load: Share of all CPU that the tasks need together, 0 to 1.
     """
     # One pilot run for all: costs that were measured under one plan would favour or punish the next one.
-    # All nodes are this machine: how slow one was tells how many tasks of the others ran meanwhile, not what it is.
-    metrics = attrs.evolve(pilot.metrics, nodes=())
-    request = Request.of(attrs.evolve(pilot, assignment=running, metrics=metrics))
+    request = Request.of(attrs.evolve(pilot, assignment=running))
     live = attrs.evolve(request.cluster, nodes=nodes(target.spark))
     return declared_from_measured(at_load(attrs.evolve(request, cluster=live), load))
 
