@@ -121,15 +121,8 @@ def profile(
     shown = [table("profiles", COLUMNS, list(_rows(made)), numbers=COLUMNS[2:])]
     if transfer:
         shown.append(table("cost of a tuple between workers", WAY, list(_ways(costs)), numbers=WAY[1:]))
-    emit(
-        {
-            "points": [unstructure(each) for each in points],
-            "transfer": [unstructure(each) for each in pairs],
-            "knowledge": unstructure(made),
-        },
-        *shown,
-        as_json=as_json,
-    )
+    data = {"points": points, "transfer": pairs, "knowledge": made}
+    emit({name: unstructure(each) for name, each in data.items()}, *shown, as_json=as_json)
     progress(f"wrote {output}")
 
 

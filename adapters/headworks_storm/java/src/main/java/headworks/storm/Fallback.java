@@ -60,7 +60,7 @@ final class Fallback {
         return placed;
     }
 
-    static Map<String, Set<ExecutorDetails>> unassigned(Cluster cluster) {
+    private static Map<String, Set<ExecutorDetails>> unassigned(Cluster cluster) {
         Map<String, Set<ExecutorDetails>> unassigned = new HashMap<>();
         for (TopologyDetails topology : cluster.getTopologies()) {
             Collection<ExecutorDetails> executors = cluster.getUnassignedExecutors(topology);

@@ -5,6 +5,8 @@ import java.util.List;
 import java.util.Map;
 import org.apache.storm.scheduler.Cluster;
 import org.apache.storm.scheduler.TopologyDetails;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * What an answer leaves without a slot, placed by the scheduler that the cluster had before Headworks.
@@ -13,6 +15,8 @@ import org.apache.storm.scheduler.TopologyDetails;
  * would still leave more than without the answer, the answer took slots that others needed: then it places them all.
  */
 final class LastResort {
+    private static final Logger LOG = LoggerFactory.getLogger(LastResort.class);
+
     private final Fallback fallback;
     private final Answer answer;
     private final Cluster cluster;
@@ -43,6 +47,16 @@ final class LastResort {
         if (left == 0) {
             return placed;
         }
+        try {
+            return instead(placed, left);
+        } catch (RuntimeException taken) {
+            LOG.warn("The answer stands, with {} executors without a slot: {}", left, taken.toString());
+            return placed; // without the rest of the answer, another part of it may have no slot to go to
+        }
+    }
+
+    /** Place all of these topologies without the answer, where that leaves fewer executors out. */
+    private Map<String, Integer> instead(Map<String, Integer> placed, int left) {
         Map<String, List<Answer.Worker>> others = new HashMap<>(answer.topologies);
         others.keySet().removeAll(answer.lastResort);
         Apply.apply(others, before);

@@ -9,10 +9,12 @@ import static headworks.storm.Clusters.topology;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.util.HashMap;
 import java.util.Map;
 import java.util.Set;
 import java.util.stream.IntStream;
 import org.apache.storm.scheduler.Cluster;
+import org.apache.storm.scheduler.SchedulerAssignment;
 import org.apache.storm.scheduler.TopologyDetails;
 import org.apache.storm.scheduler.resource.ResourceAwareScheduler;
 import org.junit.jupiter.api.Test;
@@ -87,6 +89,21 @@ class LastResortTest {
             "s0:6700", IntStream.range(0, 32).toArray(), "s1:6700", IntStream.range(32, 40).toArray()), wc);
         round(scheduler, spread);
         assertEquals("Headworks: 40 executors on 2 workers", spread.getStatus("wc-id"));
+    }
+
+    /** `a` takes the slot that `b` leaves, and a task of `b` is without one: alone, `a` could not have it. */
+    @Test
+    void keepsAnAnswerOfWhichNoPartCanStandAlone() {
+        TopologyDetails a = topology("a", 1, 1);
+        TopologyDetails b = topology("b", 2, 1);
+        Map<String, SchedulerAssignment> running = new HashMap<>(assigned(a, "s0:6700", tasks(0, 1)));
+        running.putAll(assigned(b, "s0:6701", tasks(0, 1, 2)));
+        Cluster cluster = cluster(supervisors(1, 2), running, a, b);
+        round(answering("'topologies':{'a-id':[['s0',6701,[0,0,1,1]]],'b-id':[['s0',6700,[0,0,1,1,2,2]]]},"
+            + "'last_resort':['b-id']"), cluster);
+        assertEquals("{s0:6701=[0, 1]}", layout(cluster, a).toString());
+        assertEquals("{s0:6700=[0, 1, 2]}", layout(cluster, b).toString());
+        assertEquals("Headworks: 3 executors on 1 worker, no slot for 1", cluster.getStatus("b-id"));
     }
 
     @Test
