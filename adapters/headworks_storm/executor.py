@@ -1,7 +1,7 @@
 """The executor of plans on Storm: wish an assignment, see it stored by Nimbus, see its executors alive in workers.
 
 Tasks that have seats move to another one instead, while all workers run, and more or fewer of them work
-(`headworks_storm.seat_plan`).
+(`headworks_storm.seats.plan`).
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from headworks.model import FrozenMap, Receipt, Slot, Step
 from headworks.model.plan import MoveKind
 from headworks.model.scaling import rescale_differences, rescale_refusals
 from headworks_storm.arrival import misplaced, some, wait_until_alive, wait_until_routed
-from headworks_storm.seat_counts import count_changes
-from headworks_storm.seat_plan import SEATS, carry_out, seat_tasks
+from headworks_storm.seats.counts import count_changes
+from headworks_storm.seats.plan import SEATS, carry_out, seat_tasks
 from headworks_storm.workers.verification import Expected, expect, restarting, touched
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from headworks.model import Plan, Topology
     from headworks_storm.nimbus.snapshot import Snapshot
-    from headworks_storm.seat_counts import CountChange
+    from headworks_storm.seats.counts import CountChange
     from headworks_storm.target import StormTarget
     from headworks_storm.workers.measures import Life
 
@@ -140,7 +140,7 @@ def _all_ways(
     changes: Sequence[CountChange],
 ) -> Receipt:
     """Changes of tasks with seats first; where one fails, nothing restarts for the rest of the plan."""
-    seats = carry_out(target, snapshot, placed, asked, order, changes)
+    seats = carry_out(target.seats, snapshot, placed, asked, order, changes)
     wanted = _changes(snapshot, asked)
     receipt = seats if seats.steps else Receipt(level=LEVEL)
     if seats.done and wanted:
@@ -182,7 +182,7 @@ def rollback(target: StormTarget, receipt: Receipt) -> Receipt:
     snapshot = target.latest()
     placed, _ = target.seated(snapshot)
     changes = count_changes(snapshot, placed, receipt.undo_parallelism)
-    seats = carry_out(target, snapshot, placed, receipt.undo, changes=changes)
+    seats = carry_out(target.seats, snapshot, placed, receipt.undo, changes=changes)
     back = {task: slot for task, slot in receipt.undo.items() if task not in seat_tasks(snapshot, receipt.undo)}
     if not back:
         return seats

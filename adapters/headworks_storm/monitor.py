@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from headworks.model.parts import known_metrics
-from headworks_storm.nimbus.seat_metrics import logical_metrics
+from headworks_storm.seats.metrics import logical_metrics
 
 if TYPE_CHECKING:
     from headworks.model import Observation

@@ -22,10 +22,10 @@ from headworks_storm.nimbus.bridge import Bridge
 from headworks_storm.nimbus.rounds import Rounds
 from headworks_storm.peers.claim import claim
 from headworks_storm.peers.server import places, raise_limit
-from headworks_storm.seat_moves import AT_ONCE, SeatMoves
+from headworks_storm.samples.writer import SampleWriter
+from headworks_storm.seats.moves import AT_ONCE, SeatMoves
 from headworks_storm.target import StormTarget
 from headworks_storm.workers.collector import CLIENTS, Collector
-from headworks_storm.workers.samples.writer import SampleWriter
 from headworks_storm.workers.watch import CollectorWatch
 
 if TYPE_CHECKING:

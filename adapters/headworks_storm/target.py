@@ -8,16 +8,15 @@ import attrs
 
 from headworks.errors import EngineError
 from headworks.model import Intake
-from headworks_storm.client.seat import SeatState
 from headworks_storm.nimbus.rounds import Rounds
-from headworks_storm.nimbus.seat_view import logical_snapshot
+from headworks_storm.seats.plan import Seats
+from headworks_storm.seats.seat import SeatState
+from headworks_storm.seats.view import logical_snapshot
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection
 
     from headworks.model import FrozenMap, Metrics, Slot
-    from headworks_storm.client.seat import SeatMove
-    from headworks_storm.nimbus.seat_view import SeatWish
     from headworks_storm.nimbus.seating import Seating
     from headworks_storm.nimbus.snapshot import Snapshot
     from headworks_storm.workers.measures import Life
@@ -58,39 +57,6 @@ class Watch(Protocol):
 
         Args:
             snapshot: The round of Nimbus that names them.
-        """
-
-
-class Seats(Protocol):
-    """The seats of topologies whose tasks move while workers run."""
-
-    def state(self, topology: str) -> SeatState:
-        """Seats in which the tasks of a topology live, and how many of them work.
-
-        Args:
-            topology: Id of the topology.
-
-        Raises:
-            EngineError: It is not known.
-        """
-
-    def move(self, wishes: Mapping[str, Sequence[SeatWish]]) -> Mapping[str, Sequence[SeatMove | EngineError]]:
-        """Move tasks, and say what became of each.
-
-        Args:
-            wishes: Tasks, and the seat that each is to live in, by the id of their topology.
-        """
-
-    def scale(self, topology: str, component: str, count: int) -> int:
-        """Have so many tasks of a component work, the first ones; returns how many did.
-
-        Args:
-            topology: Id of the topology.
-            component: Storm's own name of the component.
-            count: Tasks that are to work.
-
-        Raises:
-            EngineError: They cannot.
         """
 
 

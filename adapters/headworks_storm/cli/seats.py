@@ -25,8 +25,8 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print the da
 def seats(name: str, home: Path | None, *, as_json: bool) -> None:
     """Show where the tasks of a topology live, and the seats that they may move to."""
     # psutil, cattrs and filelock cost 0.1 s, which the list of commands does not need.
-    from headworks_storm.client.seats import open_ledger
     from headworks_storm.install.installation import standing_or_at
+    from headworks_storm.seats.ledger import open_ledger
 
     with standing_or_at(home).gateway() as nimbus, open_ledger(nimbus, name) as ledger:
         found, working = ledger.seats(), ledger.state().working
@@ -54,8 +54,8 @@ def seats(name: str, home: Path | None, *, as_json: bool) -> None:
 def move(name: str, task: str, place: str, wait: float, home: Path | None, *, as_json: bool) -> None:
     """Move a task to the seat that it has in another worker, while all workers run."""
     # psutil, cattrs and filelock cost 0.1 s, which the list of commands does not need.
-    from headworks_storm.client.seats import open_ledger
     from headworks_storm.install.installation import standing_or_at
+    from headworks_storm.seats.ledger import open_ledger
 
     component, _, index = task.rpartition("/")
     if not component or not index.isdigit():
@@ -80,8 +80,8 @@ def scale(name: str, wanted: str, home: Path | None, *, as_json: bool) -> None:
     The component keeps no state, and its tuples are dealt evenly.
     """
     # psutil, cattrs and filelock cost 0.1 s, which the list of commands does not need.
-    from headworks_storm.client.seats import open_ledger
     from headworks_storm.install.installation import standing_or_at
+    from headworks_storm.seats.ledger import open_ledger
 
     component, _, count = wanted.rpartition("=")
     if not component or not count.isdecimal():

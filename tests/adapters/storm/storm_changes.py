@@ -19,9 +19,9 @@ from headworks_lab.priority.steps import FIG_6
 from headworks_local.kafka.broker import LocalKafka
 from headworks_local.ports import Ports
 from headworks_local.private_files import read_or_make_secret
-from headworks_storm.client.seats import open_ledger
 from headworks_storm.local.cluster import LocalStorm, SupervisorSpec
 from headworks_storm.release.jar import bridge_jar
+from headworks_storm.seats.ledger import open_ledger
 from headworks_storm.service import HOOKS, SCHEDULER
 from patience import PATIENCE
 from shell import HEADWORKS, running

@@ -15,13 +15,13 @@ from headworks.model import FrozenMap, Metrics, Move, MoveKind, Plan, Profile, R
 from headworks.model.knowledge import Knowledge, ProfileFit
 from headworks.model.parts import known_metrics
 from headworks.plugins.host import PluginHost
-from headworks_storm.client.seat import SeatMove, SeatState
-from headworks_storm.client.seats import Seated, SeatLedger
 from headworks_storm.executor import execute, keeps, preflight, rollback
 from headworks_storm.nimbus.rounds import Rounds
-from headworks_storm.nimbus.seat_metrics import logical_metrics
-from headworks_storm.nimbus.seat_view import logical_snapshot
-from headworks_storm.seat_counts import count_changes
+from headworks_storm.seats.counts import count_changes
+from headworks_storm.seats.ledger import Seated, SeatLedger
+from headworks_storm.seats.metrics import logical_metrics
+from headworks_storm.seats.seat import SeatMove, SeatState
+from headworks_storm.seats.view import logical_snapshot
 from headworks_storm.target import StormTarget
 from storm_movers import Chooser
 from storm_rounds import round_text, supervisor, word_count

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from headworks.errors import EngineError
 from headworks_storm.cli.group import storm as commands
-from headworks_storm.client.seats import SeatLedger, open_ledger
+from headworks_storm.seats.ledger import SeatLedger, open_ledger
 from storm_cluster import PATIENCE, wait_for
 from storm_tally import Tally
 

@@ -14,10 +14,10 @@ from headworks.problem import Problem
 from headworks.samples.store import read_states
 from headworks_storm.nimbus.rounds import Rounds
 from headworks_storm.nimbus.snapshot import read_snapshot
+from headworks_storm.samples import writer as module
+from headworks_storm.samples.rows import sample_rows, write_samples
+from headworks_storm.samples.writer import SampleWriter
 from headworks_storm.workers.collector import Collector
-from headworks_storm.workers.samples import writer as module
-from headworks_storm.workers.samples.rows import sample_rows, write_samples
-from headworks_storm.workers.samples.writer import SampleWriter
 from patience import PATIENCE
 from storm_reports import report, report_line
 from storm_rounds import round_text, supervisor, word_count

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 from headworks.errors import EngineError
 from headworks_storm.cli.group import storm as commands
-from headworks_storm.client.seats import SeatLedger, open_ledger
+from headworks_storm.seats.ledger import SeatLedger, open_ledger
 from headworks_storm.workers.collector import Collector
 from storm_cluster import PATIENCE, wait_for
 from storm_tally import Tally
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from headworks_storm.client.seat import Seat
     from headworks_storm.local.cluster import LocalStorm
+    from headworks_storm.seats.seat import Seat
 
 pytestmark = [
     pytest.mark.storm,

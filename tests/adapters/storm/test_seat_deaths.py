@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING
 import pytest
 
 from headworks.errors import EngineError
-from headworks_storm.client.seats import open_ledger
+from headworks_storm.seats.ledger import open_ledger
 from storm_cluster import PATIENCE, wait_for
 from storm_tally import Tally
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from headworks_storm.client.seat import Seat
-    from headworks_storm.client.seats import SeatLedger
     from headworks_storm.local.processes import WorkerProcess
+    from headworks_storm.seats.ledger import SeatLedger
+    from headworks_storm.seats.seat import Seat
     from storm_breakable import BreakableStorm
 
 pytestmark = [

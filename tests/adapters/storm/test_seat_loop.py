@@ -14,8 +14,8 @@ from headworks.model import Component, FrozenMap, Kind, Plan, Receipt, Resources
 from headworks.plugins.host import PluginHost
 from headworks_storm.demo.experiment import experiment
 from headworks_storm.local.cluster import SupervisorSpec
-from headworks_storm.nimbus.seat_view import SeatWish
-from headworks_storm.seat_moves import SECONDS
+from headworks_storm.seats.moves import SECONDS
+from headworks_storm.seats.view import SeatWish
 from headworks_storm.workload.describe import describe
 from patience import PATIENCE
 from storm_cluster import RELEASE, wait_for

@@ -8,9 +8,9 @@ import pytest
 
 from headworks.errors import EngineError
 from headworks.model import Slot
-from headworks_storm.client.seat import Seat, SeatMove, SeatOrder, SeatView
-from headworks_storm.nimbus.seat_view import SeatWish
-from headworks_storm.seat_moves import _Batch, _run
+from headworks_storm.seats.moves import _Batch, _run
+from headworks_storm.seats.seat import Seat, SeatMove, SeatOrder, SeatView
+from headworks_storm.seats.view import SeatWish
 
 TASKS = 6
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from headworks.errors import EngineError
-from headworks_storm.client.seats import SeatLedger, open_ledger
+from headworks_storm.seats.ledger import SeatLedger, open_ledger
 from headworks_storm.service import HOOKS
 from headworks_storm.workers.collector import Collector
 from storm_cluster import PATIENCE, wait_for

@@ -9,15 +9,15 @@ from headworks.model import ConstraintKind, Flow, Limits, Metrics, Plan, Request
 from headworks.model.parts import known_metrics
 from headworks.plugins.host import PluginHost
 from headworks.problem import Problem
-from headworks_storm.client.seat import SeatState
 from headworks_storm.nimbus.rounds import Rounds, decide
-from headworks_storm.nimbus.seat_metrics import logical_metrics
 from headworks_storm.nimbus.seat_slots import assign_seat_slots
-from headworks_storm.nimbus.seat_view import logical_snapshot
-from headworks_storm.seat_plan import carry_out
+from headworks_storm.samples.rows import sample_rows
+from headworks_storm.seats.homes import NOWHERE, homes, lived_in, owners
+from headworks_storm.seats.metrics import logical_metrics
+from headworks_storm.seats.plan import carry_out
+from headworks_storm.seats.seat import SeatState
+from headworks_storm.seats.view import logical_snapshot
 from headworks_storm.target import StormTarget
-from headworks_storm.workers.samples.rows import sample_rows
-from headworks_storm.workers.samples.seat_samples import NOWHERE, homes, lived_in, owners
 from storm_reports import report
 from storm_rounds import component, topology, word_count
 from storm_seated import LIVE, OWNERS, A, B, flat, seated, snapshot
@@ -183,13 +183,13 @@ def test_nothing_moves_if_one_task_has_no_seat_where_it_is_asked():
     placed, notes = target.seated(before)
     assert (placed, notes) == (logical_snapshot(before, OWNERS), ())
     asked = {**LIVE, "wc/count/0": B, "wc/count/1": Slot("s3", 6700)}
-    receipt = carry_out(target, before, placed, asked)
+    receipt = carry_out(target.seats, before, placed, asked)
     assert not receipt.done
     assert [step.message for step in receipt.steps] == [
         "wc/count/1 has no seat at s3:6700: it has some at s1:6700, s2:6700"
     ]
     assert not receipt.undo
-    assert carry_out(target, before, placed, LIVE).steps == ()
+    assert carry_out(target.seats, before, placed, LIVE).steps == ()
 
 
 def test_seats_begin_in_a_worker_of_their_own_each_and_no_scheduler_is_asked():

@@ -8,10 +8,10 @@ import pytest
 
 from headworks.errors import EngineError
 from headworks.model import Slot
-from headworks_storm import seat_moves
-from headworks_storm.client.seat import SeatMove
-from headworks_storm.client.seats import Seated, SeatLedger
-from headworks_storm.nimbus.seat_view import SeatWish
+from headworks_storm.seats import moves as seat_moves
+from headworks_storm.seats.ledger import Seated, SeatLedger
+from headworks_storm.seats.seat import SeatMove
+from headworks_storm.seats.view import SeatWish
 
 WISH = SeatWish(task="wc/count/0", component="count", index=0, seat=8, before=Slot("s1", 6700))
 

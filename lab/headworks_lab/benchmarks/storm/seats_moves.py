@@ -27,10 +27,10 @@ import numpy as np
 
 from headworks.cli.output import console, table
 from headworks.errors import EngineError
-from headworks_storm.client.seats import SeatLedger, open_ledger
 from headworks_storm.local.cluster import LocalStorm
 from headworks_storm.release.artefacts import STORM
 from headworks_storm.release.jar import bridge_jar
+from headworks_storm.seats.ledger import SeatLedger, open_ledger
 
 sys.path.insert(0, str(Path(__file__).parents[4] / "tests" / "adapters" / "storm"))
 from storm_tally import TWO, Tally
@@ -38,7 +38,7 @@ from storm_tally import TWO, Tally
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from headworks_storm.client.seat import Seat
+    from headworks_storm.seats.seat import Seat
 
 VALIDATOR = {"nimbus.topology.validator": "headworks.storm.seats.Validator"}
 SEATS = 2 * (4 + 3)

@@ -18,7 +18,7 @@ from headworks_lab.storm.redeployment.degradation import Degradation
 from headworks_storm.demo.experiment import Measured, ServedCluster, experiment
 from headworks_storm.intake import POLL
 from headworks_storm.local.cluster import SupervisorSpec
-from headworks_storm.seat_moves import SeatMoves
+from headworks_storm.seats.moves import SeatMoves
 from headworks_storm.workers.reports import steady
 from headworks_storm.workers.throughput import reduced
 from headworks_storm.workload.catalogue import ROLES

@@ -13,7 +13,7 @@ import attrs
 from headworks.model import Cluster, FrozenMap, Observation
 from headworks.samples.rows import rows_of
 from headworks.samples.store import write_rows
-from headworks_storm.nimbus.seat_metrics import logical_metrics, logical_names
+from headworks_storm.seats.metrics import logical_metrics, logical_names
 from headworks_storm.workers.measures import metrics_of, seen
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ import time
 from typing import TYPE_CHECKING, Self
 
 from headworks.samples.store import Keeper, arrow_schema
-from headworks_storm.nimbus.seat_view import logical_snapshot
+from headworks_storm.samples.rows import ENGINE, write_samples
+from headworks_storm.seats.homes import homes, lived_in, owners
+from headworks_storm.seats.view import logical_snapshot
 from headworks_storm.workers.reports import steady
-from headworks_storm.workers.samples.rows import ENGINE, write_samples
-from headworks_storm.workers.samples.seat_samples import homes, lived_in, owners
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -3,25 +3,57 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from headworks.errors import EngineError
 from headworks.model import FrozenMap, Receipt, Slot, Step
-from headworks_storm.nimbus.seat_view import SeatWish, seats_of
 from headworks_storm.nimbus.snapshot import component_of
-from headworks_storm.seat_counts import left_out, scale_steps
+from headworks_storm.seats.counts import left_out, scale_steps
+from headworks_storm.seats.view import SeatWish, seats_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from headworks_storm.client.seat import SeatMove
     from headworks_storm.nimbus.seating import Seating
     from headworks_storm.nimbus.snapshot import Scheduled, Snapshot
-    from headworks_storm.seat_counts import CountChange
-    from headworks_storm.target import StormTarget
+    from headworks_storm.seats.counts import CountChange
+    from headworks_storm.seats.seat import SeatMove, SeatState
 
 SEATS = "seats"
 """Level of enforcement in receipts: tasks move to seats that they have in other workers, and no worker restarts."""
+
+
+class Seats(Protocol):
+    """The seats of topologies whose tasks move while workers run."""
+
+    def state(self, topology: str) -> SeatState:
+        """Seats in which the tasks of a topology live, and how many of them work.
+
+        Args:
+            topology: Id of the topology.
+
+        Raises:
+            EngineError: It is not known.
+        """
+
+    def move(self, wishes: Mapping[str, Sequence[SeatWish]]) -> Mapping[str, Sequence[SeatMove | EngineError]]:
+        """Move tasks, and say what became of each.
+
+        Args:
+            wishes: Tasks, and the seat that each is to live in, by the id of their topology.
+        """
+
+    def scale(self, topology: str, component: str, count: int) -> int:
+        """Have so many tasks of a component work, the first ones; returns how many did.
+
+        Args:
+            topology: Id of the topology.
+            component: Storm's own name of the component.
+            count: Tasks that are to work.
+
+        Raises:
+            EngineError: They cannot.
+        """
 
 
 def seat_tasks(snapshot: Snapshot, tasks: Iterable[str]) -> frozenset[str]:
@@ -35,7 +67,7 @@ def seat_tasks(snapshot: Snapshot, tasks: Iterable[str]) -> frozenset[str]:
 
 
 def carry_out(
-    target: StormTarget,
+    seats: Seats | None,
     snapshot: Snapshot,
     placed: Snapshot,
     asked: Mapping[str, Slot],
@@ -48,11 +80,12 @@ def carry_out(
     is asked. Tasks first work no more, then move, and then others begin to work, where they are to.
 
     Args:
+        seats: The seats of the cluster; without them no topology is shown with tasks, and none moves.
         snapshot: The round of Nimbus, with seats.
         placed: The same round with tasks in place of their seats (`StormTarget.seated`).
         asked: Slot by task id, of any topologies.
         order: Task ids in the order in which they are to move; others come after them.
-        changes: Numbers of working tasks that change (`headworks_storm.seat_counts.count_changes`).
+        changes: Numbers of working tasks that change (`headworks_storm.seats.counts.count_changes`).
 
     Returns:
         A receipt without steps if nothing is asked of tasks with seats.
@@ -64,15 +97,15 @@ def carry_out(
     more = [each for each in changes if each.after > each.before]
     steps: list[Step] = []
     undo: dict[str, Slot] = {}
-    if target.seats is not None:  # without it no topology is shown with tasks, and none moves
-        steps += scale_steps(target.seats.scale, fewer)
+    if seats is not None:
+        steps += scale_steps(seats.scale, fewer)
         if wishes and all(step.done for step in steps):
-            done = target.seats.move(wishes)
+            done = seats.move(wishes)
             for topology, own in wishes.items():
                 steps += map(_step, [wish.task for wish in own], done[topology])
                 undo |= {wish.task: wish.before for wish in own}
         if all(step.done for step in steps):
-            steps += scale_steps(target.seats.scale, more)
+            steps += scale_steps(seats.scale, more)
     return Receipt(
         done=all(step.done for step in steps),
         level=SEATS,

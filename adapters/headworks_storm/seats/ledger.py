@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any, Self
 import attrs
 
 from headworks.errors import EngineError
-from headworks_storm.client.seat import SeatMove, SeatOrder, SeatState, SeatView, no_seats, scale_refusal, seat_of
 from headworks_storm.client.zookeeper import ZooKeeper
+from headworks_storm.seats.seat import SeatMove, SeatOrder, SeatState, SeatView, no_seats, scale_refusal, seat_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from headworks_storm.client.gateway import NimbusGateway
-    from headworks_storm.client.seat import Seat
+    from headworks_storm.seats.seat import Seat
 
 LEDGER = "headworks/seats"
 """The node, under that of Storm, under which workers keep the ledger (`headworks.storm.seats.Ledger`)."""

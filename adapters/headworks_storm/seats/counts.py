@@ -9,7 +9,7 @@ import attrs
 
 from headworks.errors import EngineError
 from headworks.model import Step
-from headworks_storm.client.seat import no_seats, scale_refusal
+from headworks_storm.seats.seat import no_seats, scale_refusal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

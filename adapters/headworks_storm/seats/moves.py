@@ -11,14 +11,14 @@ import attrs
 from headworks.errors import EngineError
 from headworks_storm.client.connection import NimbusConnection
 from headworks_storm.client.gateway import NimbusGateway
-from headworks_storm.client.seats import POLL, Seated, SeatLedger
 from headworks_storm.client.zookeeper import ZooKeeper
+from headworks_storm.seats.ledger import POLL, Seated, SeatLedger
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from headworks_storm.client.seat import SeatMove, SeatOrder, SeatState, SeatView
-    from headworks_storm.nimbus.seat_view import SeatWish
+    from headworks_storm.seats.seat import SeatMove, SeatOrder, SeatState, SeatView
+    from headworks_storm.seats.view import SeatWish
 
 AT_ONCE = 4
 """Moves of one topology at a time."""

@@ -64,7 +64,7 @@ def lived_in(reports: Iterable[Report], snapshot: Snapshot, home: Mapping[Key, i
 
 
 def owners(snapshot: Snapshot, home: Mapping[Key, int]) -> dict[str, dict[str, list[int]]]:
-    """The seat of each task by topology and component, as `headworks_storm.nimbus.seat_view.logical` is told.
+    """The seat of each task by topology and component, as `headworks_storm.seats.view.logical_snapshot` is told.
 
     Args:
         home: By `homes`.
