@@ -25,45 +25,60 @@ def open_store(database: str | None) -> Iterator[Store]:
         DocumentError: The address is none.
         EngineError: The database cannot be reached, or a library is missing.
     """
+    stores = Stores()
     try:
-        # SQLAlchemy and Alembic cost 0.3 s, which the list of commands does not need.
-        from headworks_manager.database.connection import opened
-        from headworks_manager.database.store import Store
-    except ModuleNotFoundError as error:
-        raise EngineError(f"{error.name} is not installed: {how_to_install('manager')}") from None
-    with opened(database) as engine:
-        yield Store(engine)
+        yield stores.get(database)
+    finally:
+        stores.close()
 
 
 class Stores:
-    """Stores that stay open between calls of any thread, until the process ends."""
+    """Stores that stay open between calls of any thread.
+
+    A database has one engine, and so one pool of connections, however often its use fails.
+    """
 
     def __init__(self) -> None:
         """Open nothing yet."""
         self._stores: dict[str | None, Store] = {}
-        self._open = contextlib.ExitStack()
+        self._prepared: set[str | None] = set()
         self._lock = threading.Lock()
 
     def get(self, address: str | None) -> Store:
         """The store at an address; see `open_store`."""
+        try:
+            # SQLAlchemy and Alembic cost 0.3 s, which the list of commands does not need.
+            from headworks_manager.database.connection import engine_for, prepare
+            from headworks_manager.database.store import Store
+        except ModuleNotFoundError as error:
+            raise EngineError(f"{error.name} is not installed: {how_to_install('manager')}") from None
         with self._lock:
             if address not in self._stores:
-                self._stores[address] = self._open.enter_context(open_store(address))
+                self._stores[address] = Store(engine_for(address))
+            if address not in self._prepared:
+                prepare(self._stores[address].engine)
+                self._prepared.add(address)
             return self._stores[address]
 
     @contextlib.contextmanager
     def use(self, address: str | None) -> Iterator[Store]:
-        """The store at an address; if it fails in the block, it is opened again next time, with tables if it has none.
+        """The store at an address; if it fails in the block, its tables are looked at again next time.
 
         Args:
             address: Address or file; None is SQLite in the user's state folder.
 
         Raises:
+            DocumentError: The address is none.
             EngineError: As `open_store`.
         """
         try:
             yield self.get(address)
         except EngineError:
             with self._lock:
-                self._stores.pop(address, None)
+                self._prepared.discard(address)
             raise
+
+    def close(self) -> None:
+        """Hang up."""
+        for each in self._stores.values():
+            each.engine.dispose()

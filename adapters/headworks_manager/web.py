@@ -22,7 +22,7 @@ from headworks.errors import DocumentError, EngineError, HeadworksError, pointer
 from headworks_manager.database.history import Author
 from headworks_manager.database.store import Store
 from headworks_manager.plain import change_data, merged_data, topologies_data
-from headworks_manager.rules.indication import Trigger
+from headworks_manager.rules.indication import LARGEST, Trigger
 
 LARGEST_BODY = 64 * 1024
 """Bytes that a request may bring."""
@@ -168,7 +168,11 @@ def _author(request: Request, why: str = "") -> Author:
 
 
 def _unit(key: str, value: Any) -> Any:
-    return round(value * 1000) if key in SECONDS and value is not None else value
+    if key not in SECONDS or value is None:
+        return value
+    if not 0 <= value <= LARGEST / 1000:
+        raise DocumentError(f"/{key}", f"{value} does not fit: give seconds from 0 to {LARGEST // 1000}")
+    return round(value * 1000)
 
 
 def _takes(kind: type) -> dict[str, Any]:

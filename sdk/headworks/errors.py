@@ -15,8 +15,9 @@ _LISTED = 80
 
 _LONG = 80
 """Characters of a key that a message shows."""
-_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
-"""Characters that steer a terminal, or turn the direction of what follows."""
+_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+"""Characters that steer a terminal, or turn the direction of what follows, and halves of characters, which no UTF-8
+has."""
 
 
 def printable(text: str) -> str:
@@ -44,15 +45,16 @@ class DocumentError(HeadworksError, ValueError):
     """A document or a value of the model breaks its schema or contradicts itself.
 
     `pointer` is the JSON pointer (RFC 6901) of the part at fault, "" for the whole document; `source` is the file.
+    All three are printable: a document's keys and values are in them, and databases and headers take them.
     """
 
     exit_code = 2
 
     def __init__(self, pointer: str, message: str, source: str = "") -> None:
-        self.pointer = pointer
-        self.message = message
-        self.source = source
-        super().__init__(": ".join(filter(None, (source, _shown(pointer), message))))
+        self.pointer = printable(pointer)
+        self.message = printable(message)
+        self.source = printable(source)
+        super().__init__(": ".join(filter(None, (self.source, _shown(self.pointer), self.message))))
 
 
 class PluginError(HeadworksError):

@@ -13,7 +13,7 @@ from alembic.util import CommandError
 from platformdirs import user_state_path
 from sqlalchemy import create_engine, event, text
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, NoSuchModuleError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, DataError, DBAPIError, IntegrityError, NoSuchModuleError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
 from headworks.errors import DocumentError, EngineError, how_to_install
@@ -49,15 +49,31 @@ def opened(url: str | None = None) -> Iterator[Engine]:
     """Open a database and bring its tables to this version.
 
     Args:
-        url: Address in SQLAlchemy's form, or the path of a file for SQLite; the default database if None.
+        url: See `engine_for`.
 
     Raises:
         DocumentError: The address is none.
         EngineError: The database cannot be reached, or is of a newer version of Headworks.
     """
+    engine = engine_for(url)
+    try:
+        prepare(engine)
+        yield engine
+    finally:
+        engine.dispose()
+
+
+def engine_for(url: str | None = None) -> Engine:
+    """An engine, which connects when it is first used.
+
+    Args:
+        url: Address in SQLAlchemy's form, or the path of a file for SQLite; the default database if None.
+
+    Raises:
+        DocumentError: The address is none.
+        EngineError: A driver is missing.
+    """
     address = _address(url or default_url())
-    if address.get_backend_name() == "sqlite":
-        _private(address)
     try:
         # A file is opened in no time, and one that stays open hides from the process that it was replaced.
         pool = NullPool if address.get_backend_name() == "sqlite" else None
@@ -66,14 +82,21 @@ def opened(url: str | None = None) -> Iterator[Engine]:
         raise EngineError(f"{address.drivername} needs {error.name}: {how_to_install('manager')}") from None
     if address.get_backend_name() == "sqlite":
         _begin_immediate(engine)
-    try:
-        with transaction(engine) as connection:
-            if engine.dialect.name == "postgresql":
-                connection.execute(text(LOCK))
-            _migrate(connection)
-        yield engine
-    finally:
-        engine.dispose()
+    return engine
+
+
+def prepare(engine: Engine) -> None:
+    """Make the file, if the database is one, and bring its tables to this version.
+
+    Raises:
+        EngineError: The database cannot be reached, or is of a newer version of Headworks.
+    """
+    if engine.dialect.name == "sqlite":
+        _private(engine.url)
+    with transaction(engine) as connection:
+        if engine.dialect.name == "postgresql":
+            connection.execute(text(LOCK))
+        _migrate(connection)
 
 
 @contextlib.contextmanager
@@ -81,16 +104,24 @@ def transaction(engine: Engine) -> Iterator[Connection]:
     """One transaction: committed at the end of the block, rolled back if it raises.
 
     Raises:
+        DocumentError: A value is none that the database takes.
         EngineError: The database cannot be reached, or does not do as asked.
     """
     try:
         with engine.begin() as connection:
             yield connection
+    except (DataError, OverflowError, UnicodeError) as error:
+        raise DocumentError("", f"the database does not take a value: {_said(error)}") from error
     except SQLAlchemyError as error:
-        said = str(error.orig) if isinstance(error, DBAPIError) else str(error)
         where = engine.url.render_as_string(hide_password=True)
-        first = said.strip().partition("\n")[0]
+        first = _said(error)
         raise EngineError(f"the database {where} failed: {first}; is it up, and is the address right?") from error
+
+
+def _said(error: Exception) -> str:
+    """The first line of what a driver says."""
+    said = str(error.orig) if isinstance(error, DBAPIError) else str(error)
+    return said.strip().partition("\n")[0]
 
 
 def in_conflict(error: EngineError) -> bool:

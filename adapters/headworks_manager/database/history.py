@@ -110,11 +110,15 @@ def row_of(
         "topology": topology if after is None else after.name,
         "action": action,
         "verdict": verdict,
-        "who": author.who[:200],
-        "why": "".join(each if each.isprintable() else " " for each in author.why[:LONGEST]),
+        "who": _one_line(author.who[:200]),
+        "why": _one_line(author.why[:LONGEST]),
         "before": json.dumps(attrs.asdict(before) if before is not None else {}),
         "after": json.dumps(attrs.asdict(after) if after is not None else {}),
     }
+
+
+def _one_line(text: str) -> str:
+    return "".join(each if each.isprintable() else " " for each in text)
 
 
 def record_all(connection: Connection, rows: Sequence[dict[str, Any]]) -> None:

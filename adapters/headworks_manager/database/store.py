@@ -12,7 +12,15 @@ from headworks_manager.database import tables
 from headworks_manager.database.connection import repeated, transaction
 from headworks_manager.database.history import Author, Change, read_change, record, record_all
 from headworks_manager.database.ledger import Ledger, Sent, settled_row, unknown
-from headworks_manager.rules.indication import Indication, Merged, Trigger, check_indication, check_trigger, settled
+from headworks_manager.rules.indication import (
+    Indication,
+    Merged,
+    Trigger,
+    check_indication,
+    check_name,
+    check_trigger,
+    settled,
+)
 from headworks_manager.rules.starving import Seen, look, remedies
 
 if TYPE_CHECKING:
@@ -62,10 +70,12 @@ class Store:
 
         Raises:
             DocumentError: There is no such topology.
+            EngineError: The database does not answer.
         """
         rows = select(tables.history).order_by(tables.history.c.number.desc()).limit(limit)
         with transaction(self._reading()) as connection:
             if topology is not None:
+                check_name(topology, "/topology")
                 self._known(connection, topology, lock=False)
                 rows = rows.where(tables.history.c.topology == topology)
             found = connection.execute(rows).mappings().all()
@@ -86,6 +96,7 @@ class Store:
 
         def change(connection: Connection) -> Change:
             now = self._clock()
+            check_name(name, "/name")
             before = self._find(connection, name)
             current = self._settle(connection, before, now) if before is not None else None
             after = attrs.evolve(current, **fields) if current is not None else Indication(name=name, **fields)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import attrs
 from sqlalchemy import delete, func, insert, select, update
 
-from headworks.errors import DocumentError
+from headworks.errors import DocumentError, EngineError
 from headworks_manager.database import tables
 from headworks_manager.database.connection import repeated, transaction
 from headworks_manager.database.ledger import Ledger, Sent
@@ -101,16 +101,34 @@ class Topics:
             connection.execute(_advance(partition, end))
 
     def take(self, partition: Partition, messages: Sequence[Message]) -> list[Outcome]:
-        """Merge the triggers of messages and move on behind them, in one transaction; those taken before are left out.
+        """Merge the triggers of messages and move on behind them; those taken before are left out.
+
+        All are one transaction. If one of them spoils it, each is one of its own, and that one becomes a letter.
 
         Args:
             partition: Where they came from.
             messages: The messages, by offset.
 
         Raises:
-            EngineError: The database does not answer; nothing was taken.
+            EngineError: The database does not answer; those not taken will be when they come again.
         """
+        try:
+            return self._take(partition, messages)
+        except EngineError:
+            raise
+        except Exception:  # noqa: BLE001 - whatever a message brings about, those after it are taken
+            return [outcome for each in messages for outcome in self._take_one(partition, each)]
 
+    def _take_one(self, partition: Partition, message: Message) -> list[Outcome]:
+        try:
+            return self._take(partition, [message])
+        except EngineError:
+            raise
+        except Exception as error:  # noqa: BLE001 - see above
+            spoilt = DocumentError("", f"it cannot be taken: {error or type(error).__name__}")
+            return self._take(partition, [attrs.evolve(message, meant=spoilt)])
+
+    def _take(self, partition: Partition, messages: Sequence[Message]) -> list[Outcome]:
         def change(connection: Connection) -> list[Outcome]:
             stored = connection.scalar(_following(partition).with_for_update())
             new = [each for each in messages if stored is None or each.offset >= stored]

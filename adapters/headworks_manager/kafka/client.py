@@ -157,7 +157,7 @@ class Topic:
     def _asking(self) -> Iterator[None]:
         try:
             yield
-        except KafkaException as error:
+        except (KafkaException, BufferError) as error:  # the second one when too many letters wait to be sent
             raise EngineError(f"{self._name} at {self._bootstrap} cannot be read: {_reason(error)}") from None
 
     def _described(self) -> list[tuple[str, int]] | None:
@@ -228,4 +228,6 @@ def _meant(who: str, value: bytes | None) -> Sent | DocumentError:
         check_trigger(trigger)
     except DocumentError as error:
         return error
+    except Exception as error:  # noqa: BLE001 - a fault of the reader, too, is a letter and not the end
+        return DocumentError("", f"it cannot be read: {type(error).__name__}: {error}")
     return Sent(trigger=trigger, author=Author(who=who))

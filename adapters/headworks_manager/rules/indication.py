@@ -19,6 +19,8 @@ HOLD = 30_000
 If larger, a trigger waits longer for its effect after another one; if smaller, one that flaps moves more tasks."""
 LARGEST = 2**31 - 1
 """Largest priority, number of nodes and hold: what an INTEGER column of every database holds."""
+LAST = 2**62
+"""Largest sequence number and time of a trigger: a BIGINT column holds twice that, so there is always a next one."""
 LONGEST_NAME = 200
 """Characters of a name of a topology or of a source, as many as its column holds."""
 
@@ -216,8 +218,8 @@ def check_trigger(trigger: Trigger) -> None:
     check_name(trigger.source, "/source")
     for field in ("sequence", "sent"):
         value = getattr(trigger, field)
-        if value is not None and not 0 <= value < 2**63 - 1:
-            raise DocumentError(f"/{field}", f"{value} does not fit: give a whole number from 0 to {2**63 - 2}")
+        if value is not None and not 0 <= value <= LAST:
+            raise DocumentError(f"/{field}", f"{value} does not fit: give a whole number from 0 to {LAST}")
 
 
 def _order(field: str) -> str:

@@ -92,22 +92,37 @@ def wait_for(number, database):
 
 def test_triggers_arrive_and_what_is_none_goes_to_the_dead_letters(broker, topic, database):
     with serving(broker, topic, database) as process:
-        wrong = [b"[", None, b"\xff", {**trigger(9), "topology": "x"}, b"y" * 70_000]
+        wrong = [
+            b"[",
+            None,
+            b"\xff",
+            {**trigger(9), "topology": "x"},
+            b"y" * 70_000,
+            rb'{"\ud800":1,"\u0000":2,"\ud800":3}',
+        ]
         send(broker, topic, [trigger(1), trigger(2), *wrong, trigger(2), trigger(1), trigger(4)])
-        lines = told(process, limit=10)
-        dead = receive(broker, f"{topic}.dead", 5)  # what a manager has not sent the next one sends
+        lines = told(process, limit=11)
+        dead = receive(broker, f"{topic}.dead", 6)  # what a manager has not sent the next one sends
     words = [each["verdict"] for each in lines]
-    assert words == ["renewed", "on", *["refused"] * 5, "repeated", "late", "renewed"]
+    assert words == ["renewed", "on", *["refused"] * 6, "repeated", "late", "renewed"]
     assert lines[5]["pointer"] == "/topology"
     assert lines[5]["message"].startswith(f"message 5 of {topic}/0: no topology x is registered")
     assert [each.verdict for each in recorded(database)] == ["renewed", "on", "repeated", "late", "renewed"]
     assert recorded(database)[1].who == f"bolt by kafka {topic}/0@1"
-    assert [each.value() for each in dead] == [b"[", b"", b"\xff", json.dumps(wrong[3]).encode(), b"y" * 60_000]
+    assert [each.value() for each in dead] == [
+        b"[",
+        b"",
+        b"\xff",
+        json.dumps(wrong[3]).encode(),
+        b"y" * 60_000,
+        wrong[5],
+    ]
     said = [{name: value.decode() for name, value in each.headers()} for each in dead]
-    assert [each["offset"] for each in said] == ["2", "3", "4", "5", "6"]
+    assert [each["offset"] for each in said] == ["2", "3", "4", "5", "6", "7"]
     assert said[3]["pointer"] == "/topology"
     assert (said[4]["size"], said[4]["topic"], said[4]["partition"]) == ("70000", topic, "0")
     assert "70000 bytes, more than 65536" in said[4]["error"]
+    assert (said[5]["pointer"], said[5]["error"]) == (r"/\ud800", "this key stands twice in one object")
 
 
 @pytest.mark.matrix
