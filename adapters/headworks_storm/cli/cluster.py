@@ -89,13 +89,13 @@ def prepare(version: str, *, as_json: bool) -> None:
     """Fetch Storm's jars and make Headworks's own, so that a cluster starts without a network."""
     # psutil, cattrs and filelock cost 0.1 s, which the list of commands does not need.
     from headworks_storm.release.artefacts import distribution
-    from headworks_storm.release.jar import bridge_jar
+    from headworks_storm.release.jar import own_jars
 
     click.echo(f"fetching the jars of Storm {version} that are not here ...", err=True)
     jars = distribution(version)
-    own = bridge_jar(version)
+    own = list(map(str, own_jars(version)))
     if as_json:
-        click.echo(json.dumps({"storm": version, "jars": len({*jars.lib, *jars.lib_worker}), "headworks": str(own)}))
+        click.echo(json.dumps({"storm": version, "jars": len({*jars.lib, *jars.lib_worker}), "headworks": own}))
     click.echo("all are here: `headworks storm up` needs no network", err=True)
 
 

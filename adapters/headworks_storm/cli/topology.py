@@ -225,14 +225,15 @@ def kill(name: str, wait: int | None, home: Path | None, *, as_json: bool) -> No
 
 @click.command()
 @click.option("-O", "--output", type=click.Path(file_okay=False, path_type=Path), default=Path(), help="Folder.")
+@click.option("--seats", is_flag=True, help="Write that of seats too, for a Nimbus that rewrites topologies.")
 @json_option
-def jar(output: Path, *, as_json: bool) -> None:
+def jar(output: Path, *, seats: bool, as_json: bool) -> None:
     """Write the jar for a cluster: into extlib-daemon of Nimbus, and into extlib of supervisors for the monitor."""
     # zipfile and the search for a Java cost 0.05 s, which the list of commands does not need.
     from headworks_storm.release.jar import hand_out
 
-    file = hand_out(output)
-    click.echo(json.dumps({"jar": str(file)}) if as_json else str(file))
+    files = [str(each) for each in hand_out(output, seats=seats)]
+    click.echo(json.dumps({"jars": files}) if as_json else "\n".join(files))
 
 
 @click.command()

@@ -17,7 +17,7 @@ from headworks_storm.install.submit import submit_description
 from headworks_storm.local.cluster import LocalStorm
 from headworks_storm.local.home import WORKER_HEAP
 from headworks_storm.release.artefacts import STORM
-from headworks_storm.release.jar import bridge_jar
+from headworks_storm.release.jar import own_jars
 from headworks_storm.service import Service, ServiceSettings, serve
 from headworks_storm.workers.reports import steady
 from headworks_storm.workers.throughput import reduced, series, sinks
@@ -350,7 +350,8 @@ def experiment(
     Raises:
         EngineError: The cluster does not start.
     """
-    storm = LocalStorm(supervisors, extlib=(bridge_jar(),), version=version, apart=apart)
+    own = own_jars()
+    storm = LocalStorm(supervisors, extlib=(own.bridge, own.seats), version=version, apart=apart)
     with contextlib.ExitStack() as stack:
         # The addresses first, at one of which the collector listens; then the service: its endpoint file and the
         # collector's port are in the `storm.yaml` of the daemons.

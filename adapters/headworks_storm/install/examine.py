@@ -16,7 +16,7 @@ from headworks_storm.install.hooks import StoredSettings, examine_hooks, examine
 from headworks_storm.install.installation import Installation
 from headworks_storm.install.security import SECRET, SECRET_FILE, examine_security, handed_out
 from headworks_storm.nimbus.bridge import HOST, Endpoint
-from headworks_storm.release.jar import bridge_jar
+from headworks_storm.release.jar import own_jars
 from headworks_storm.service import SCHEDULER
 from headworks_storm.workers.collector import collector_addresses
 
@@ -27,9 +27,10 @@ if TYPE_CHECKING:
 
 OLDEST, NEWEST = (2, 6), (2, 8)
 """Releases that the jar is tested with, the patch level left out."""
-MEMBER = "headworks/storm/HeadworksScheduler.class"
-"""The class by which a jar is known for Headworks's, whatever its name."""
-REFUSED = "headworks storm jar -O {folder}, and remove the others"
+MEMBER, SEATS = "headworks/storm/HeadworksScheduler.class", "headworks/storm/seats/Validator.class"
+"""The classes by which Headworks's jars for clusters are known, whatever their names."""
+VALIDATOR = "nimbus.topology.validator"
+"""The setting by which Nimbus has a class look at what is submitted; Headworks's rewrites it to have seats."""
 LOCAL, LOCAL_DEFAULT = "storm.local.dir", "storm-local"
 """The setting for the folder of daemons' state, and Storm's default, below its home."""
 SECONDS = 2.0
@@ -57,9 +58,10 @@ def examine_settings(
     """
     supervisor = _has_supervisor(installation.home, conf, stored.supervisors if stored is not None else None)
     yield from examine_jars(installation, supervisor=supervisor)
+    yield from examine_seats(installation, stored.nimbus if stored is not None else conf, supervisor=supervisor)
     yield from examine_conf(conf, stored.nimbus if stored is not None else None)
     yield from examine_hooks(conf, stored)
-    extlib, jar = installation.home / "extlib", bool(_with_headworks(installation, "extlib"))
+    extlib, jar = installation.home / "extlib", bool(_with(MEMBER, installation, "extlib"))
     yield from examine_workers(extlib, conf, stored, jar=jar, supervisor=supervisor)
     yield from examine_security(conf, asked=stored is not None)
 
@@ -92,47 +94,70 @@ def examine_jars(installation: Installation, *, supervisor: bool = True) -> Iter
         installation: The installation of this machine.
         supervisor: Whether a supervisor is on it: without one, no worker is.
     """
-    everywhere, daemons = (_with_headworks(installation, folder) for folder in ("extlib", "extlib-daemon"))
-    yield _jar("jar for Nimbus", (*everywhere, *daemons), installation.home / "extlib-daemon", needed=True)
-    if everywhere or supervisor:
-        yield _jar("jar for workers", everywhere, installation.home / "extlib", needed=False)
+    everywhere, daemons = (_with(MEMBER, installation, folder) for folder in ("extlib", "extlib-daemon"))
+    extlib, daemon = installation.home / "extlib", installation.home / "extlib-daemon"
+    command = "headworks storm jar"
+    if found := (*everywhere, *daemons):
+        yield _jar("jar for Nimbus", found, f"{command} -O {daemon}")
+    else:
+        yield _bad("jar for Nimbus", f"no jar of Headworks is in {daemon}", f"{command} -O {daemon}")
+    if everywhere:
+        yield _jar("jar for workers", everywhere, f"{command} -O {extlib}")
+    elif supervisor:
+        said = f"no jar of Headworks is in {extlib}: nothing is measured"
+        yield _lacking("jar for workers", said, f"{command} -O {extlib}")
     else:
         yield _ok("jar for workers", "not needed here: no supervisor of this machine is known")
 
 
-def _with_headworks(installation: Installation, folder: str) -> tuple[Path, ...]:
-    return tuple(jar for jar in installation.additions(folder) if _holds(jar))
+def examine_seats(installation: Installation, conf: Mapping[str, Any], *, supervisor: bool) -> Iterator[Finding]:
+    """The jar of seats, where there is one, or where Nimbus has topologies rewritten.
+
+    Args:
+        installation: The installation of this machine.
+        conf: The settings of Nimbus.
+        supervisor: Whether a supervisor is on it.
+    """
+    found = _with(SEATS, installation, "extlib", *(() if supervisor else ("extlib-daemon",)))
+    extlib, named = installation.home / "extlib", "headworks.storm.seats" in str(conf.get(VALIDATOR))
+    fix = f"headworks storm jar --seats -O {extlib}"
+    if found:
+        yield _jar("jar of seats", found, fix)
+    elif named:
+        said = f"none is in {extlib} and {VALIDATOR} names a class of it: neither Nimbus nor workers with seats start"
+        yield _bad("jar of seats", said, fix)
 
 
-def _holds(jar: Path) -> bool:
+def _with(member: str, installation: Installation, *folders: str) -> tuple[Path, ...]:
+    """The jars in an installation's folders that hold a file."""
+    return tuple(jar for jar in installation.additions(*folders) if _holds(jar, member))
+
+
+def _holds(jar: Path, member: str) -> bool:
     try:
         with zipfile.ZipFile(jar) as archive:
-            return MEMBER in archive.namelist()
+            return member in archive.namelist()
     except (OSError, zipfile.BadZipFile):
         return False
 
 
-def _jar(subject: str, found: tuple[Path, ...], folder: Path, *, needed: bool) -> Finding:
-    if not found:
-        fix = f"headworks storm jar -O {folder}"
-        said = f"no jar of Headworks is in {folder}"
-        return _bad(subject, said, fix) if needed else _lacking(subject, f"{said}: nothing is measured", fix)
+def _jar(subject: str, found: tuple[Path, ...], command: str) -> Finding:
     # Two jars of one content do no harm; of two that differ, the order on the class path decides which classes load.
     contents = {jar.read_bytes() for jar in found}
     names = ", ".join(f"{jar.parent.name}/{jar.name}" for jar in found)
     if len(contents) > 1:
-        return _bad(subject, f"{names} differ", REFUSED.format(folder=folder))
-    if (own := _own_jar()) is not None and own not in contents:
-        return _bad(subject, f"{names} is not of this Headworks", REFUSED.format(folder=folder))
+        return _bad(subject, f"{names} differ", f"{command}, and remove the others")
+    if (own := _own_jars()) and not contents & own:
+        return _bad(subject, f"{names} is not of this Headworks", f"{command}, and remove the others")
     return _ok(subject, names)
 
 
-def _own_jar() -> bytes | None:
-    """This Headworks's jar, None where it cannot be made."""
+def _own_jars() -> frozenset[bytes]:
+    """This Headworks's jars, none where they cannot be made."""
     try:
-        return bridge_jar().read_bytes()
+        return frozenset(each.read_bytes() for each in own_jars())
     except EngineError:
-        return None
+        return frozenset()
 
 
 def _rest(installation: Installation) -> Iterator[Finding]:

@@ -17,7 +17,7 @@ from headworks_local.java import BRIEF, find_java
 from headworks_local.lifetime import environment
 from headworks_storm.local.home import StormHome, write_conf
 from headworks_storm.release.artefacts import STORM, Distribution, distribution
-from headworks_storm.release.jar import bridge_jar
+from headworks_storm.release.jar import own_jars
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -68,7 +68,7 @@ class Submitter:
         with tempfile.TemporaryDirectory(prefix="headworks-submit-") as folder:
             file = Path(folder, "topology.json")
             file.write_text(json.dumps(asked))
-            return self.jar(bridge_jar(), RUNNER, [str(file)])
+            return self._run(own_jars().topologies, RUNNER, [str(file)], seated=seats is not None)
 
     def jar(
         self, jar: Path, main: str, arguments: Sequence[str], *, seats: Mapping[str, str] | None = None
@@ -86,21 +86,34 @@ class Submitter:
         Raises:
             EngineError: Nimbus cannot be reached, a topology of this name runs, or another reason that Storm gives.
         """
-        java = find_java(self.distribution.java)
+        return self._run(jar, main, arguments, seated=seats is not None, rewritten=seats)
+
+    def _run(
+        self,
+        jar: Path,
+        main: str,
+        arguments: Sequence[str],
+        *,
+        seated: bool,
+        rewritten: Mapping[str, str] | None = None,
+    ) -> list[str]:
+        """Run a main class; the topology is `rewritten` between it and Nimbus, or has seats as the class submits it."""
+        java, own = find_java(self.distribution.java), own_jars()
         with tempfile.TemporaryDirectory(prefix="headworks-submit-") as folder:
             home = StormHome(path=Path(folder, "home"), distribution=self.distribution, java=java.program)
             # Headworks's own jar, whose classes a topology may name, may be in the installation's `extlib` too: one
             # link of a name.
-            extlib = {each.name: each for each in (*self.extlib, bridge_jar(), jar)}
+            extlib = {each.name: each for each in (*self.extlib, own.bridge, own.seats, jar)}
             home.lay_out(extlib=list(extlib.values()))
             file = self.conf_file or write_conf(Path(folder, "storm.yaml"), {**self.conf, "storm.local.dir": folder})
             properties: dict[str, Any] = {"storm.jar": jar.absolute()}
-            command = [main, *arguments]
-            if seats is not None:
-                properties |= {"storm.dependency.jars": bridge_jar(), MOVABLE: json.dumps(dict(seats))}
-                command = [PROXY, *command]
+            words = [main, *arguments]
+            if seated:
+                properties["storm.dependency.jars"] = f"{own.bridge},{own.seats}"
+            if rewritten is not None:
+                properties[MOVABLE], words = json.dumps(dict(rewritten)), [PROXY, *words]
             # A program of the user's, whose stacks may be deep.
-            command = home.command(*command, conf=file, heap_mb=HEAP_MB, properties=properties, flags=BRIEF)
+            command = home.command(*words, conf=file, heap_mb=HEAP_MB, properties=properties, flags=BRIEF)
             try:
                 env = os.environ | environment()
                 done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False, env=env)

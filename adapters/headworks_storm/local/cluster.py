@@ -25,7 +25,7 @@ from headworks_storm.client.gateway import NimbusGateway
 from headworks_storm.local.home import StormHome, write_conf
 from headworks_storm.local.processes import WorkerProcess, resident_mb, workers_of
 from headworks_storm.release.artefacts import STORM, distribution, java_version
-from headworks_storm.release.jar import bridge_jar
+from headworks_storm.release.jar import own_jars
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -222,7 +222,7 @@ class LocalStorm(LocalCluster):
         """The jars of daemons and workers, with the one that knows racks: workers ask for them too, to shuffle."""
         if not self._racks():
             return self.extlib
-        jar = bridge_jar(self.version)
+        jar = own_jars(self.version).bridge
         return self.extlib if jar.name in {each.name for each in self.extlib} else (*self.extlib, jar)
 
     def _configure(self) -> None:

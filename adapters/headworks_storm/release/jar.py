@@ -1,4 +1,4 @@
-"""The jar for Storm's classpath: Headworks's Java classes and those of the installed py4j, so that both ends match.
+"""The jars for Storm's classpaths: Headworks's Java classes, and those of the installed py4j, so that both ends match.
 
 py4j's are in a package of Headworks's there: a topology, or another plugin of a daemon, may bring a py4j of its own.
 
@@ -17,7 +17,7 @@ import subprocess
 import tempfile
 import zipfile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -37,9 +37,9 @@ if TYPE_CHECKING:
 SOURCES = Path(__file__).parents[1] / "java" / "src" / "main" / "java"
 """Headworks's Java sources, which a wheel has too."""
 BUILT = Path(__file__).parents[1] / "headworks-storm.jar"
-"""Headworks's classes, in an installed wheel of a release."""
-HANDED_OUT = re.compile(r"headworks-storm-[0-9a-f]{12}\.jar")
-"""Name of the jar of any Headworks."""
+"""Headworks's classes, all of them, in an installed wheel of a release."""
+HANDED_OUT = re.compile(r"headworks-storm(-seats)?-[0-9a-f]{12}\.jar")
+"""Name of a jar that any Headworks hands out, with its part."""
 PY4J, OWN_PY4J = "py4j", "headworks/py4j"
 """Package of py4j, and the one that it has in the jar."""
 BYTECODE = 11
@@ -50,54 +50,91 @@ COMPILER = Artefact("org.eclipse.jdt", "ecj", "3.33.0")
 """Eclipse's compiler; the last line of releases that Java 11 runs."""
 
 
-def bridge_jar(version: str = STORM, *, cache: Path | None = None) -> Path:
-    """The jar, from the cache or made now.
+class Jars(NamedTuple):
+    """Headworks's jars; each class is in one of them.
+
+    Attributes:
+        bridge: For Nimbus and workers: its scheduler, and what measures.
+        seats: For workers of topologies with seats, which need `bridge` too, and for a Nimbus that rewrites topologies.
+        topologies: Headworks's own workloads, which are submitted.
+    """
+
+    bridge: Path
+    seats: Path
+    topologies: Path
+
+
+PACKAGES = Jars(Path(), Path("headworks/storm/seats"), Path("headworks/storm/workload"))
+"""The package of each jar's classes; all others are the bridge's."""
+
+
+def own_jars(version: str = STORM, *, cache: Path | None = None) -> Jars:
+    """The jars, from the cache or made now.
 
     Args:
-        version: The Storm to compile against if that is needed; the jar itself serves every supported one.
-        cache: Folder to keep it in; the user's cache by default.
+        version: The Storm to compile against if that is needed; the jars themselves serve every supported one.
+        cache: Folder to keep them in; the user's cache by default.
 
     Raises:
         EngineError: py4j is not installed, there is no Java, or the sources do not compile.
     """
     py4j = py4j_jar()
     parts = [BUILT] if BUILT.is_file() else sources()
-    # Named by what it is made of: after an upgrade of Headworks or py4j the jar in the cache is another one.
+    # Named by what they are made of: after an upgrade of Headworks or py4j those in the cache are others.
     made_of = (OWN_PY4J.encode(), *(part.read_bytes() for part in [py4j, *parts]))
     digest = hashlib.sha256(b"\0".join(made_of)).hexdigest()[:12]
-    jar = (cache or cache_folder()) / "storm" / f"headworks-storm-{digest}.jar"
-    if not jar.is_file():
-        jar.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=jar.parent) as folder:
+    place = (cache or cache_folder()) / "storm"
+    jars = Jars(*(place / f"headworks-storm{part}-{digest}.jar" for part in ("", "-seats", "-topologies")))
+    if not all(jar.is_file() for jar in jars):
+        place.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=place) as folder:
             classes = BUILT if BUILT.is_file() else compile_classes(Path(folder, "classes.jar"), version)
-            _pack(Path(folder, jar.name), map(_moved, [*_members(classes), *_members(py4j)])).replace(jar)
-    return jar
+            members = [_moved(each) for each in (*_members(classes), *_members(py4j))]
+            for jar, package in zip(jars, PACKAGES, strict=True):
+                own = (each for each in members if _package(each[0]) == package)
+                _pack(Path(folder, jar.name), own).replace(jar)
+    return jars
 
 
-def hand_out(folder: Path) -> Path:
-    """Copy the jar into a folder, all or nothing, and remove those of other Headworkss there; returns the copy.
+def _package(member: str) -> Path:
+    """The one of `PACKAGES` that a file is of."""
+    folder = Path(member).parent
+    return folder if folder in PACKAGES else PACKAGES.bridge
+
+
+def hand_out(folder: Path, *, seats: bool = False) -> tuple[Path, ...]:
+    """Copy jars into a folder, each all or nothing, and remove those of other Headworkss there; returns the copies.
+
+    Args:
+        folder: Where they go.
+        seats: Whether that of seats goes too; it does where another Headworks's is.
 
     Raises:
-        EngineError: There is none, see `bridge_jar`, or the folder cannot be written.
+        EngineError: There is none, see `own_jars`, or the folder cannot be written.
     """
-    jar = bridge_jar()
-    copy = folder / jar.name
+    jars = own_jars()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        there = {each: found[1] for each in folder.iterdir() if (found := HANDED_OUT.fullmatch(each.name))}
+        wanted = (jars.bridge, jars.seats) if seats or "-seats" in there.values() else (jars.bridge,)
+        copies = tuple(_copy(jar, folder) for jar in wanted)
+        # Only now, so that one is always there. A daemon that runs keeps the file that it has open.
+        for older in there.keys() - set(copies):
+            older.unlink(missing_ok=True)
+    except OSError as error:
+        raise EngineError(f"{folder / jars.bridge.name} cannot be written: {error.strerror}") from None
+    return copies
+
+
+def _copy(jar: Path, folder: Path) -> Path:
     # Renamed when it is whole: a daemon that starts meanwhile has the folder on its class path.
     draft = folder / f".{jar.name}.{os.getpid()}"
     try:
-        folder.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(jar, draft)
-        draft.replace(copy)
-        # Only now, so that one is always there. A daemon that runs keeps the file that it has open.
-        for older in folder.iterdir():
-            if HANDED_OUT.fullmatch(older.name) and older != copy:
-                older.unlink(missing_ok=True)
-    except OSError as error:
-        raise EngineError(f"{copy} cannot be written: {error.strerror}") from None
+        return draft.replace(folder / jar.name)
     finally:
         with contextlib.suppress(OSError):
             draft.unlink(missing_ok=True)
-    return copy
 
 
 def compile_classes(jar: Path, version: str = STORM, *, java: Java | None = None) -> Path:

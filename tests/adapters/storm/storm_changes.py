@@ -20,7 +20,7 @@ from headworks_local.kafka.broker import LocalKafka
 from headworks_local.ports import Ports
 from headworks_local.private_files import read_or_make_secret
 from headworks_storm.local.cluster import LocalStorm, SupervisorSpec
-from headworks_storm.release.jar import bridge_jar
+from headworks_storm.release.jar import own_jars
 from headworks_storm.seats.ledger import open_ledger
 from headworks_storm.service import HOOKS, SCHEDULER
 from patience import PATIENCE
@@ -85,7 +85,8 @@ class Changes:
             (port,) = ports.take()
             ports.release()
             self.collector = f"127.0.0.1:{port}"
-            jars = (bridge_jar(), *spout_jars())
+            own = own_jars()
+            jars = (own.bridge, own.seats, *spout_jars())
             self.storm = stack.enter_context(
                 LocalStorm(NODES, conf=self._conf(), extlib=jars, version=RELEASE, timeout=PATIENCE)
             )

@@ -15,7 +15,7 @@ from headworks.plugins.host import PluginHost
 from headworks_storm.install.submit import submit_description
 from headworks_storm.local.cluster import SupervisorSpec
 from headworks_storm.release.artefacts import STORM
-from headworks_storm.release.jar import bridge_jar
+from headworks_storm.release.jar import own_jars
 from headworks_storm.service import SCHEDULER, ServiceSettings, serve
 from headworks_storm.workload.catalogue import ROLES, workloads
 from headworks_storm.workload.describe import Load, describe
@@ -137,7 +137,9 @@ def running_cluster(folder, *, conf=None, topology_conf=None, supervisors=SMALL,
         "nimbus.task.launch.secs": 180,
         **(conf or {}),
     }
-    with BreakableStorm(supervisors, conf=asked, extlib=(bridge_jar(),), version=version, timeout=PATIENCE) as storm:
+    with BreakableStorm(
+        supervisors, conf=asked, extlib=(own_jars().bridge,), version=version, timeout=PATIENCE
+    ) as storm:
         cluster = Cluster(storm, endpoint, "word-count")
         with cluster.serve("even"):
             word_count(storm, conf=topology_conf)

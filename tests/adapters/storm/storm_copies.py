@@ -16,7 +16,7 @@ from headworks_lab.priority.site.broker import LOG
 from headworks_lab.priority.site.topologies import spout_jars
 from headworks_storm.install.submit import Submitter
 from headworks_storm.release.artefacts import distribution
-from headworks_storm.release.jar import bridge_jar, compile_sources
+from headworks_storm.release.jar import compile_sources, own_jars
 from patience import PATIENCE
 
 PARTITIONS = 2
@@ -59,7 +59,7 @@ class Copies:
 
     def submit(self, storm, folder, name, *, passing, conf):
         """Submit the topology of this name."""
-        jars = (bridge_jar(), *spout_jars())
+        jars = (own_jars().bridge, *spout_jars())
         jar = folder / "copies.jar"
         if not jar.exists():
             path = (*distribution().lib, *jars)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from headworks_local.ports import Ports
-from headworks_storm.release.jar import bridge_jar
+from headworks_storm.release.jar import own_jars
 from headworks_storm.service import HOOKS
 from storm_breakable import BreakableStorm
 from storm_cluster import PATIENCE, RELEASE, Cluster, running_cluster
@@ -76,7 +76,10 @@ def ports() -> Iterator[Ports]:
 def seat_storm(java: None) -> Iterator[BreakableStorm]:
     """Two supervisors, and a Nimbus that lets topologies have seats, for the tests of the group `storm-seats`."""
     validator = {"nimbus.topology.validator": "headworks.storm.seats.Validator"}
-    with BreakableStorm(TWO, conf=validator, extlib=(bridge_jar(),), version=RELEASE, timeout=PATIENCE) as local:
+    own = own_jars()
+    with BreakableStorm(
+        TWO, conf=validator, extlib=(own.bridge, own.seats), version=RELEASE, timeout=PATIENCE
+    ) as local:
         yield local
 
 

@@ -15,7 +15,7 @@ from headworks.errors import EngineError
 from headworks_local.java import BRIEF, find_java
 from headworks_local.maven import resolve
 from headworks_storm.release.artefacts import SERVER_TESTS, distribution
-from headworks_storm.release.jar import bridge_jar
+from headworks_storm.release.jar import own_jars
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,7 +35,7 @@ def class_path(name: str, folder: Path) -> str:
     storm_tests = resolve(SERVER_TESTS)
     with zipfile.ZipFile(storm_tests) as archive:
         archive.extractall(folder, [each for each in archive.namelist() if each.startswith("clusterconf/")])
-    jars = (bridge_jar(), storm_tests, *distribution().lib)
+    jars = (own_jars().bridge, storm_tests, *distribution().lib)
     path = os.pathsep.join(map(str, (folder, TESTS / "resources", *jars)))
     sources = TESTS / "java"
     compiler = [*jdk().javac(), "-nowarn", "-d", str(folder), "-cp", path, "-sourcepath", str(sources)]

@@ -11,7 +11,7 @@ from typing import Any
 import attrs
 
 from headworks_storm.release.artefacts import distribution
-from headworks_storm.release.jar import bridge_jar
+from headworks_storm.release.jar import own_jars
 from patience import PATIENCE
 from storm_jvm import jdk
 
@@ -24,7 +24,7 @@ class LocalMode:
 
     @property
     def _path(self) -> str:
-        return os.pathsep.join(map(str, (self.classes, bridge_jar(), *distribution().lib)))
+        return os.pathsep.join(map(str, (self.classes, *own_jars(), *distribution().lib)))
 
     def compile(self) -> None:
         """Compile them."""

@@ -14,7 +14,7 @@ from headworks.plugins.host import PluginHost
 from headworks_storm.client.gateway import PLAIN, NimbusGateway
 from headworks_storm.install.examine import examine
 from headworks_storm.local.cluster import LocalStorm
-from headworks_storm.release.jar import bridge_jar
+from headworks_storm.release.jar import own_jars
 from headworks_storm.service import Service, ServiceSettings, serve
 from shell import headworks
 from storm_cluster import RELEASE, SMALL, wait_for, word_count
@@ -94,7 +94,7 @@ def secured_cluster(
     own = ServiceSettings(endpoint=folder / "endpoint.json", collector=("127.0.0.1", 0))
     with serve(PluginHost.load(), "even", {}, own) as service:
         conf = {**service.nimbus_conf(), **service.worker_conf(), **settings}
-        jars = (bridge_jar(), *extlib)
+        jars = (own_jars().bridge, *extlib)
         with LocalStorm(SMALL[:1], conf=conf, extlib=jars, version=RELEASE, options=options or {}) as storm:
             prepare(storm)
             word_count(storm)

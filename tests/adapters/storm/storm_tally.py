@@ -14,7 +14,7 @@ import attrs
 from headworks_storm.install.submit import Submitter
 from headworks_storm.local.cluster import LocalStorm, SupervisorSpec
 from headworks_storm.release.artefacts import distribution
-from headworks_storm.release.jar import bridge_jar, compile_sources
+from headworks_storm.release.jar import compile_sources, own_jars
 from headworks_storm.service import HOOKS
 
 if TYPE_CHECKING:
@@ -34,7 +34,8 @@ def hooked_storm(
         "storm.messaging.netty.max_wait_ms": 200,
     }
     conf = {**where, **(HOOKS if hooks else {}), **more}
-    return LocalStorm(TWO, conf=conf, extlib=(bridge_jar(),), version=version)
+    own = own_jars()
+    return LocalStorm(TWO, conf=conf, extlib=(own.bridge, own.seats), version=version)
 
 
 @attrs.frozen
@@ -153,5 +154,5 @@ def compiled(version: str) -> bytes:
     sources = sorted(Path(__file__).with_name("java").glob("*.java"))
     with tempfile.TemporaryDirectory() as folder:
         jar = Path(folder, "tally.jar")
-        path = (bridge_jar(), *jars.lib)
+        path = (own_jars().bridge, *jars.lib)
         return compile_sources(jar, sources, path, what="topologies of tests", version=version).read_bytes()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from headworks_storm.release.jar import bridge_jar
+from headworks_storm.release.jar import own_jars
 from headworks_storm.service import HOOKS
 from shell import headworks
 from storm_breakable import BreakableStorm
@@ -105,8 +105,8 @@ def test_workers_without_the_jar_never_come_up_and_do_once_it_is_there_or_nobody
     (told,) = broken(cluster)
     assert "hook, reporter; their workers will not start here without the jar" in told["detail"]
 
-    jar = cluster.home / "extlib" / bridge_jar().name
-    jar.symlink_to(bridge_jar())
+    jar = cluster.home / "extlib" / own_jars().bridge.name
+    jar.symlink_to(own_jars().bridge)
     for name in NAMES:
         counts(tallies[name])
     assert not broken(cluster)

@@ -19,7 +19,7 @@ from headworks_storm.nimbus.rounds import Rounds
 from headworks_storm.nimbus.snapshot import DESIRED, MINIMUM, Snapshot, read_snapshot
 from headworks_storm.nimbus.timing import Timing
 from headworks_storm.release.artefacts import distribution
-from headworks_storm.release.jar import bridge_jar
+from headworks_storm.release.jar import own_jars
 from headworks_storm.service import SCHEDULER
 from patience import PATIENCE
 from storm_schemas import valid
@@ -46,7 +46,7 @@ def jvm(request: pytest.FixtureRequest) -> Iterator[Any]:
 
     port, process = launch_gateway(
         jarpath=str(resolve(OTHER_PY4J)),
-        classpath=os.pathsep.join(str(each) for each in (bridge_jar(), *distribution(request.param).lib)),
+        classpath=os.pathsep.join(str(each) for each in (own_jars().bridge, *distribution(request.param).lib)),
         javaopts=["--add-opens=java.base/java.util=ALL-UNNAMED", *BRIEF],  # which the other py4j needs on Java 17
         java_path=str(find_java().program),
         die_on_exit=True,

@@ -12,13 +12,13 @@ import pytest
 
 from headworks.plugins.host import PluginHost
 from headworks_storm.client.gateway import TLS, TLS_STORE
-from headworks_storm.install.examine import MEMBER, examine, examine_conf, examine_jars, examine_settings
+from headworks_storm.install.examine import MEMBER, VALIDATOR, examine, examine_conf, examine_jars, examine_settings
 from headworks_storm.install.hooks import StoredSettings, examine_hooks
 from headworks_storm.install.installation import Installation
 from headworks_storm.install.security import DIGEST, JAAS, TLS_TRANSPORT, TRANSPORT
 from headworks_storm.local.cluster import LocalStorm
 from headworks_storm.nimbus.bridge import Endpoint
-from headworks_storm.release.jar import bridge_jar
+from headworks_storm.release.jar import own_jars
 from headworks_storm.service import HOOKS, SCHEDULER, ServiceSettings, serve
 from shell import headworks
 from storm_cluster import RELEASE, SMALL
@@ -94,6 +94,17 @@ def test_what_is_no_jar_is_passed_over(home: Path) -> None:
     (home / "extlib").mkdir()
     (home / "extlib" / "half.jar").write_text("no zip")
     assert [each.status for each in jars(home)] == ["broken", "missing"]
+
+
+def test_a_nimbus_that_rewrites_topologies_needs_the_jar_of_seats(home: Path) -> None:
+    named = {VALIDATOR: "headworks.storm.seats.Validator"}
+    for conf, nimbus in ((named, None), ({}, named)):
+        found = settings_of(home, conf, nimbus)["jar of seats"]
+        assert (found.status, found.fix) == ("broken", f"headworks storm jar --seats -O {home / 'extlib'}")
+    assert "jar of seats" not in settings_of(home, {VALIDATOR: "org.acme.Validator"}, {})
+    (home / "extlib").mkdir()
+    shutil.copy(own_jars().seats, home / "extlib" / "a.jar")
+    assert settings_of(home, named)["jar of seats"].status == "ok"
 
 
 def test_an_empty_configuration_lacks_everything() -> None:
@@ -251,7 +262,7 @@ def test_a_machine_of_which_nimbus_knows_no_supervisor_needs_no_jar_for_workers(
     home: Path, known: tuple[str, ...], needed: bool
 ) -> None:
     (home / "extlib-daemon").mkdir()
-    shutil.copy(bridge_jar(), home / "extlib-daemon" / "a.jar")
+    shutil.copy(own_jars().bridge, home / "extlib-daemon" / "a.jar")
     stored = StoredSettings(nimbus=HOOKS, topologies={"hooked": HOOKS}, supervisors=known)
     found = {each.subject: each for each in examine_settings(Installation.at(home), HOOKS, stored)}
     wrong = {name for name in JARS if name in found and found[name].status != "ok"}
@@ -311,7 +322,7 @@ def asked(
     settings = ServiceSettings(endpoint=folder / "endpoint.json", collector=("127.0.0.1", port))
     with serve(PluginHost.load(), "even", {}, settings) as service:
         conf = {**service.nimbus_conf(), **service.worker_conf()}
-        with LocalStorm(SMALL[:1], conf=conf, extlib=(bridge_jar(),), version=RELEASE) as storm:
+        with LocalStorm(SMALL[:1], conf=conf, extlib=(own_jars().bridge,), version=RELEASE) as storm:
             yield storm, settings
 
 

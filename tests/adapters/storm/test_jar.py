@@ -1,4 +1,4 @@
-"""The jar for Nimbus: what is in it, who compiles it, and that a JVM loads it."""
+"""Headworks's jars: what is in them, who compiles them, and that a JVM loads the one for Nimbus."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from headworks.errors import EngineError
 from headworks_local.java import Java, find_java
 from headworks_storm.release import jar as jars
 from headworks_storm.release.artefacts import distribution
-from headworks_storm.release.jar import BYTECODE, bridge_jar, compile_classes, py4j_jar, sources
+from headworks_storm.release.jar import BYTECODE, compile_classes, own_jars, py4j_jar, sources
 from headworks_storm.release.relocate import SIZES, relocate
 
 SCHEDULER = "headworks/storm/HeadworksScheduler.class"
@@ -114,9 +114,9 @@ class TestAnnouncement:
         self, javac_jar: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
         monkeypatch.setattr(jars, "BUILT", tmp_path / "none.jar")
-        bridge_jar(cache=tmp_path)
+        own_jars(cache=tmp_path)
         assert capsys.readouterr().err == "compiling Headworks's classes for Storm 2.8.3, once\n"
-        bridge_jar(cache=tmp_path)
+        own_jars(cache=tmp_path)
         assert capsys.readouterr().err == ""
 
 
@@ -129,7 +129,7 @@ def test_without_a_java_nothing_is_downloaded_least_of_all_a_jdk(tmp_path: Path)
     assert [each for each in tmp_path.rglob("*") if each.is_file()] == []
 
 
-class TestBridgeJar:
+class TestOwnJars:
     pytestmark = needs_storm
 
     @pytest.fixture
@@ -138,41 +138,54 @@ class TestBridgeJar:
         monkeypatch.setattr(jars, "BUILT", javac_jar)
         return javac_jar
 
-    def test_has_the_classes_and_those_of_the_installed_py4j(self, built: Path, tmp_path: Path) -> None:
-        jar = bridge_jar(cache=tmp_path)
-        assert names(jar) == names(built) | {re.sub("^py4j/", "headworks/py4j/", each) for each in names(py4j_jar())}
+    def test_have_each_class_once_by_its_package_and_those_of_the_installed_py4j(
+        self, built: Path, tmp_path: Path
+    ) -> None:
+        manifest = {"META-INF/MANIFEST.MF"}
+        bridge, seats, topologies = (names(each) - manifest for each in own_jars(cache=tmp_path))
+        py4j = {re.sub("^py4j/", "headworks/py4j/", each) for each in names(py4j_jar())}
+        assert {each for each in names(built) if each.startswith("headworks/storm/seats/")} == seats
+        assert {each for each in names(built) if each.startswith("headworks/storm/workload/")} == topologies
+        assert bridge == names(built) - seats - topologies - manifest | py4j - manifest
+
+    @pytest.mark.parametrize("jar", ["bridge", "seats"])
+    def test_name_classes_of_no_jar_that_may_be_absent(self, built: Path, tmp_path: Path, jar: str) -> None:
+        with zipfile.ZipFile(getattr(own_jars(cache=tmp_path), jar)) as archive:
+            found = b"".join(archive.read(each) for each in archive.namelist())
+        assert b"headworks/storm/workload/" not in found
+        assert (b"headworks/storm/seats/" in found) is (jar == "seats")
 
     def test_names_py4j_by_no_other_package_than_its_own(self, built: Path, tmp_path: Path) -> None:
-        with zipfile.ZipFile(bridge_jar(cache=tmp_path)) as archive:
+        with zipfile.ZipFile(own_jars(cache=tmp_path).bridge) as archive:
             found = b"".join(archive.read(each) for each in archive.namelist() if each.endswith(".class"))
         assert found.count(b"py4j/") == found.count(b"headworks/py4j/") > 100
 
-    def test_is_made_once(self, built: Path, tmp_path: Path) -> None:
-        first = bridge_jar(cache=tmp_path)
-        made = first.stat().st_mtime_ns
-        assert bridge_jar(cache=tmp_path) == first
-        assert first.stat().st_mtime_ns == made
-        assert list(tmp_path.rglob("*.jar")) == [first]
+    def test_are_made_once(self, built: Path, tmp_path: Path) -> None:
+        first = own_jars(cache=tmp_path)
+        made = [each.stat().st_mtime_ns for each in first]
+        assert own_jars(cache=tmp_path) == first
+        assert [each.stat().st_mtime_ns for each in first] == made
+        assert sorted(tmp_path.rglob("*.jar")) == sorted(first)
 
-    def test_needs_no_java_in_an_installed_wheel(
+    def test_need_no_java_in_an_installed_wheel(
         self, built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-        assert SCHEDULER in names(bridge_jar(cache=tmp_path))
+        assert SCHEDULER in names(own_jars(cache=tmp_path).bridge)
 
-    def test_is_compiled_from_a_checkout(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_are_compiled_from_a_checkout(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(jars, "BUILT", tmp_path / "absent.jar")
-        jar = bridge_jar(cache=tmp_path)
+        jar = own_jars(cache=tmp_path).bridge
         assert {SCHEDULER, "headworks/py4j/CallbackConnection.class"} <= names(jar)
         run = load(jar, *distribution().lib)
         assert "Main method not found" in run.stderr
 
-    def test_is_another_one_after_a_change(self, built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        before = bridge_jar(cache=tmp_path)
+    def test_are_others_after_a_change(self, built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        before = own_jars(cache=tmp_path)
         with zipfile.ZipFile(changed := tmp_path / "changed.jar", "w") as archive:
             archive.writestr("headworks/changed.txt", b"")
         monkeypatch.setattr(jars, "BUILT", changed)
-        assert bridge_jar(cache=tmp_path) != before
+        assert not set(own_jars(cache=tmp_path)) & set(before)
 
 
 def test_the_py4j_jar_is_that_of_the_installed_package() -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from headworks_local.private_files import read_or_make_secret
 from headworks_storm.local.cluster import SupervisorSpec
-from headworks_storm.release.jar import bridge_jar
+from headworks_storm.release.jar import own_jars
 from headworks_storm.service import HOOKS, SCHEDULER
 from patience import PATIENCE
 from shell import HEADWORKS, headworks, running
@@ -132,7 +132,7 @@ def site(java, ports, tmp_path_factory):
         "nimbus.task.launch.secs": 180,
         "storm.messaging.netty.max_wait_ms": 200,
     }
-    with BreakableStorm(THREE, conf=conf, extlib=(bridge_jar(),), version=RELEASE, timeout=PATIENCE) as storm:
+    with BreakableStorm(THREE, conf=conf, extlib=(own_jars().bridge,), version=RELEASE, timeout=PATIENCE) as storm:
         made = Site(storm, folder, port)
         for name, level in zip(NAMES, ("5", "3"), strict=True):
             made.priority("set", name, "--priority", level, "--desired", "2", "--minimum", "1", "--hold", "0")

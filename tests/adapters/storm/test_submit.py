@@ -17,7 +17,7 @@ from headworks.plugins.host import PluginHost
 from headworks_storm.cli.group import storm as commands
 from headworks_storm.install.installation import Installation
 from headworks_storm.install.submit import RUNNER
-from headworks_storm.release.jar import bridge_jar
+from headworks_storm.release.jar import own_jars
 from headworks_storm.workload.catalogue import workloads
 from headworks_storm.workload.describe import Load, describe
 from headworks_storm.workload.find import default_text, find_submission, read_text
@@ -105,15 +105,24 @@ def test_without_a_cluster_the_ways_to_one_are_told(monkeypatch: pytest.MonkeyPa
 def test_the_jar_is_handed_out(tmp_path: Path) -> None:
     pytest.importorskip("py4j")
     shown = json.loads(run("jar", "-O", tmp_path / "new", "--json").stdout)
-    assert Path(shown["jar"]).read_bytes() == bridge_jar().read_bytes()
-    assert [each.name for each in (tmp_path / "new").iterdir()] == [bridge_jar().name]
+    own = own_jars()
+    assert [Path(each).read_bytes() for each in shown["jars"]] == [own.bridge.read_bytes()]
+    assert [each.name for each in (tmp_path / "new").iterdir()] == [own.bridge.name]
     older, other = tmp_path / "new" / "headworks-storm-0123456789ab.jar", tmp_path / "new" / "headworks-storm-own.jar"
     older.write_text("older")
     other.write_text("an operator's")
     with older.open() as daemon:
         run("jar", "-O", tmp_path / "new")
         assert daemon.read() == "older"
-    assert {each.name for each in (tmp_path / "new").iterdir()} == {bridge_jar().name, other.name}
+    assert {each.name for each in (tmp_path / "new").iterdir()} == {own.bridge.name, other.name}
+    seats = tmp_path / "new" / "headworks-storm-seats-0123456789ab.jar"
+    for words in (["--seats"], []):  # where one of seats is, there it stays
+        assert run("jar", "-O", tmp_path / "new", *words).stdout.splitlines() == [
+            str(tmp_path / "new" / each.name) for each in (own.bridge, own.seats)
+        ]
+        seats.write_text("older")
+    assert run("jar", "-O", tmp_path / "new").exit_code == 0
+    assert not seats.exists()
     (tmp_path / "file").touch()
     refused = run("jar", "-O", tmp_path / "file" / "below")
     assert isinstance(refused.exception, EngineError)
@@ -179,10 +188,12 @@ class TestRealCluster:
     def test_any_other_jar(self, cluster: LocalStorm, tmp_path: Path) -> None:
         file = tmp_path / "d.json"
         file.write_text(json.dumps({**describe(TOPOLOGY), "name": "jarred"}))
-        shown = run("submit", "--jar", bridge_jar(), "--class", RUNNER, "--home", cluster.home, "--json", "--", file)
+        shown = run(
+            "submit", "--jar", own_jars().topologies, "--class", RUNNER, "--home", cluster.home, "--json", "--", file
+        )
         assert shown.exit_code == 0, (shown.output, shown.exception)
         assert [each["name"] for each in json.loads(shown.stdout)] == ["jarred"]
-        wrong = run("submit", "--jar", bridge_jar(), "--class", "no.such.Main", "--home", cluster.home)
+        wrong = run("submit", "--jar", own_jars().topologies, "--class", "no.such.Main", "--home", cluster.home)
         assert "no.such.Main" in str(wrong.exception)
         cluster.gateway.kill("jarred", wait=0)
         eventually(lambda: not cluster.gateway.cluster().topologies)

@@ -17,7 +17,7 @@ from headworks.cli.output import console, table
 from headworks_storm.install.submit import submit_description
 from headworks_storm.local.cluster import LocalStorm
 from headworks_storm.release.artefacts import STORM, distribution
-from headworks_storm.release.jar import bridge_jar
+from headworks_storm.release.jar import own_jars
 from headworks_storm.workload.catalogue import workloads
 from headworks_storm.workload.describe import Load, describe
 
@@ -58,7 +58,7 @@ def started(storm: LocalStorm) -> None:
 def run() -> tuple[float, float, float, dict[str, tuple[int, float, float]]]:
     """Seconds until ready, and until the topology runs; MB that count against the bound; MB by kind of process."""
     begin = time.perf_counter()
-    with LocalStorm(extlib=(bridge_jar(),)) as storm:
+    with LocalStorm(extlib=(own_jars().bridge,)) as storm:
         ready = time.perf_counter() - begin
         started(storm)
         running = time.perf_counter() - begin - ready - SETTLED

@@ -22,7 +22,7 @@ from headworks_local.java import find_java
 from headworks_storm.install.submit import submit_description
 from headworks_storm.local.cluster import LocalStorm, SupervisorSpec
 from headworks_storm.release.artefacts import STORM
-from headworks_storm.release.jar import bridge_jar
+from headworks_storm.release.jar import own_jars
 from headworks_storm.workload.describe import Load, describe
 
 TASKS = 100
@@ -112,7 +112,7 @@ def main() -> None:
     parser.add_argument("--warm-up", type=float, default=60.0, help="those before them")
     parser.add_argument("--queue", type=int, default=32_768, help=f"{QUEUE}, of both")
     asked = parser.parse_args()
-    with LocalStorm(TWO, extlib=(bridge_jar(),), version=STORM) as storm:
+    with LocalStorm(TWO, extlib=(own_jars().bridge,), version=STORM) as storm:
         found = measure(storm, asked)
     found["difference"] = tuple(a - b for a, b in zip(found["seats"], found["plain"], strict=True))
     rows = [(name, f"{cores:.3f}", f"{mb:.0f}", f"{objects:.0f}") for name, (cores, mb, objects) in found.items()]

@@ -29,7 +29,7 @@ from headworks.cli.output import console, table
 from headworks.errors import EngineError
 from headworks_storm.local.cluster import LocalStorm
 from headworks_storm.release.artefacts import STORM
-from headworks_storm.release.jar import bridge_jar
+from headworks_storm.release.jar import own_jars
 from headworks_storm.seats.ledger import SeatLedger, open_ledger
 
 sys.path.insert(0, str(Path(__file__).parents[4] / "tests" / "adapters" / "storm"))
@@ -230,9 +230,10 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     asked = parser.parse_args()
     rows = []
+    own = own_jars()
     with (
         tempfile.TemporaryDirectory() as place,
-        LocalStorm(TWO, conf=VALIDATOR, extlib=(bridge_jar(),), version=STORM) as storm,
+        LocalStorm(TWO, conf=VALIDATOR, extlib=(own.bridge, own.seats), version=STORM) as storm,
     ):
         for state in asked.states:
             found = measure(storm, Path(place), state * KB, asked)

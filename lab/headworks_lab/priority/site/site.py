@@ -26,7 +26,7 @@ from headworks_local.java import find_java
 from headworks_local.kafka.broker import JAVA, LocalKafka
 from headworks_storm.demo.experiment import CONF, PATIENCE
 from headworks_storm.local.cluster import LocalStorm, supervisor_specs
-from headworks_storm.release.jar import bridge_jar
+from headworks_storm.release.jar import own_jars
 from headworks_storm.service import Service, ServiceSettings, serve
 
 if TYPE_CHECKING:
@@ -245,7 +245,7 @@ def site(host: PluginHost, case: Case, folder: Path, say: Callable[[str], None])
         say(f"starting ZooKeeper, Nimbus and {case.nodes} supervisors")
         conf = {**CONF, **service.nimbus_conf(), **service.worker_conf(), **_isolated(case)}
         nodes = supervisor_specs((SUPERVISOR,) * case.nodes)
-        storm = stack.enter_context(LocalStorm(nodes, conf=conf, extlib=(bridge_jar(), *spout_jars())))
+        storm = stack.enter_context(LocalStorm(nodes, conf=conf, extlib=(own_jars().bridge, *spout_jars())))
         started.append(storm)
         watcher = stack.enter_context(Watcher(lambda: service.target.rounds.newest, time.time))
         places = Places(broker=kafka.bootstrap, manager=keeper.url, token=keeper.token, folder=folder / "written")

@@ -13,7 +13,7 @@ from headworks_lab.priority.site.broker import REPORTS
 from headworks_local.maven import resolve_locked
 from headworks_storm.install.submit import Submitter
 from headworks_storm.release.artefacts import STORM, distribution
-from headworks_storm.release.jar import bridge_jar, compile_sources
+from headworks_storm.release.jar import compile_sources, own_jars
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -81,7 +81,7 @@ def use_case_jar(folder: Path) -> Path:
     Raises:
         EngineError: There is no Java, a jar cannot be had, or the sources do not compile.
     """
-    path = (*distribution().lib, *spout_jars(), bridge_jar())
+    path = (*distribution().lib, *spout_jars(), own_jars().bridge)
     return compile_sources(
         folder / "use-case.jar", sorted(USE_CASE.rglob("*.java")), path, what="the demo's topologies"
     )
@@ -135,7 +135,7 @@ def submit_all(workload: Workload | FeedWorkload, places: Places, conf: Mapping[
         EngineError: They do not compile, or Nimbus does not take them.
     """
     jar = use_case_jar(folder)
-    submitter = Submitter(distribution=distribution(), extlib=(bridge_jar(), *spout_jars()), conf=conf)
+    submitter = Submitter(distribution=distribution(), extlib=(own_jars().bridge, *spout_jars()), conf=conf)
     (places.folder / "cores").mkdir(parents=True)
 
     def submit(member: Member) -> None:
