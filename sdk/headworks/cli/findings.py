@@ -8,9 +8,11 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from headworks.cli.settings import BROKEN
-from headworks.errors import how_to_install
+from headworks.errors import HeadworksError, how_to_install
 from headworks.hooks import Finding
+from headworks.model import Cluster, Component, Node, Request, Resources, Topology
 from headworks.plugins.loading import SHADOWED
+from headworks.problem import Problem
 from headworks_local.isolated.ability import bounds, network_problem
 from headworks_local.private_files import cache_folder
 
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from headworks.plugins.host import PluginHost
     from headworks.plugins.loading import Loaded, Quarantined
 
+REMEDY = "repair or uninstall it, or name it in HEADWORKS_DISABLE_PLUGINS"
 TESTS = f"contract tests: {how_to_install('testing')}"
 
 
@@ -36,6 +39,7 @@ def examine(host: PluginHost, commands: Iterable[Quarantined] = ()) -> tuple[Fin
             Finding(subject=f"plugin {plugin.name}", status="ok", detail=_loaded(plugin))
             for plugin in host.plugins.values()
         ),
+        *(_reviewer(host, name) for name in host.having("headworks_review")),
         *(_broken("plugin", each) for each in host.quarantined),
         *(_broken("command", each) for each in commands),
     )
@@ -70,6 +74,19 @@ def _loaded(plugin: Loaded) -> str:
     return f"{plugin.distribution} {plugin.version}, loaded in {plugin.seconds:.2f} s"
 
 
+def _reviewer(host: PluginHost, name: str) -> Finding:
+    """Look at whether a plugin answers that reviews plans: while one does not, none of any scheduler is carried out."""
+    node = Node(id="a", capacity=Resources({"cpu": 100.0}), slots=(6700,))
+    topology = Topology(id="t", components=(Component(id="c"),))
+    request = Request(cluster=Cluster(nodes=(node,)), topologies=(topology,))
+    try:
+        host.call(name, "headworks_review", request=request, plan=Problem.of(request).plan([0]))
+    except HeadworksError as error:
+        detail = f"holds every plan of every scheduler: {error}"
+        return Finding(subject=f"reviewer {name}", status="broken", detail=detail, fix=REMEDY)
+    return Finding(subject=f"reviewer {name}", status="ok", detail="reviews every plan")
+
+
 def _broken(what: str, aside: Quarantined) -> Finding:
     return Finding(
         subject=f"{what} {aside.name}",
@@ -83,7 +100,7 @@ def _remedy(aside: Quarantined) -> str:
     """A fix for what is set aside; whoever switched off the name of a built-in one would switch off that one too."""
     if aside.reason == SHADOWED:
         return "rename or uninstall it: the built-in one works on"
-    return "repair or uninstall it, or name it in HEADWORKS_DISABLE_PLUGINS"
+    return REMEDY
 
 
 def _python() -> Finding:

@@ -304,7 +304,7 @@ def guarded(name: str, hook: str, *, silent: bool = True) -> Iterator[None]:
         silent: Whether it may print nothing to stdout; a user's application, which it runs, may.
 
     Raises:
-        PluginError: It raised something, `SystemExit` included, or did not end in time.
+        PluginError: It raised anything at all, or did not end in time.
     """
     try:
         with printing_to_stderr() if silent else contextlib.nullcontext():
@@ -314,7 +314,7 @@ def guarded(name: str, hook: str, *, silent: bool = True) -> Iterator[None]:
     except Overdue as late:
         keep_traceback(name, hook, late)
         raise PluginError(f"{name}: {hook} {late}") from late
-    except (Exception, SystemExit, KeyboardInterrupt) as error:
+    except BaseException as error:
         if is_signal(error):
             raise
         keep_traceback(name, hook, error)

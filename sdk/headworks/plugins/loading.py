@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
+import inspect
 import logging
 import os
-import re
 import sys
 import threading
 import time
-from functools import partial
-from importlib.metadata import EntryPoint, entry_points, version
+from collections.abc import Mapping
+from functools import cache, partial
+from importlib.metadata import EntryPoint, PackageNotFoundError, distribution, distributions, entry_points, version
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
@@ -23,7 +25,7 @@ from headworks.plugins.guard import LOADING, Overdue, failure, in_time, keep_tra
 from headworks.plugins.own_process import printing_to_stderr
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Mapping
+    from collections.abc import Callable, Container, Iterable
 
 T = TypeVar("T")
 
@@ -107,7 +109,7 @@ class Registry:
             name: tuple({_origin(each): each for each in (*plugins.get(name, ()), *rounds.get(name, ()))}.values())
             for name in {**plugins, **rounds}
         }
-        return cls(both, rounds, shadowed=_shadowed(named.values(), built_in))
+        return cls(both, rounds, shadowed=(*_shadowed(named.values(), built_in), *_unread()))
 
     def __contains__(self, name: object) -> bool:
         """Check whether a plugin of that name is installed, fit or not."""
@@ -152,7 +154,17 @@ def shadowed(group: str) -> tuple[Quarantined, ...]:
 
 
 def _built_in(entry: EntryPoint) -> bool:
-    return entry.dist is not None and re.sub(r"[-_.]+", "-", entry.dist.name).lower() in FIRST_PARTY
+    return entry in _own()
+
+
+@cache
+def _own() -> frozenset[EntryPoint]:
+    """Entry points of our distributions, found by the folders of their metadata: within, any may call itself so."""
+    found: set[EntryPoint] = set()
+    for name in FIRST_PARTY:
+        with contextlib.suppress(PackageNotFoundError):
+            found.update(distribution(name).entry_points)
+    return frozenset(found)
 
 
 def _allowed(entries: tuple[EntryPoint, ...], *, built_in: bool) -> tuple[EntryPoint, ...]:
@@ -171,10 +183,51 @@ def _shadowed(
 def _named(group: str, wanted: Container[str] | None = None) -> dict[str, tuple[EntryPoint, ...]]:
     off = {name.strip() for name in os.environ.get(DISABLE, "").split(",")}
     by_name: dict[str, tuple[EntryPoint, ...]] = {}
-    for each in entry_points(group=group):
+    for each in _readable(group):
         if each.name not in off and (wanted is None or each.name in wanted):
-            by_name[each.name] = (*by_name.get(each.name, ()), each)
+            by_name[each.name] = tuple(dict.fromkeys((*by_name.get(each.name, ()), each)))
     return by_name
+
+
+def _readable(group: str) -> Iterable[EntryPoint]:
+    """The entry points of a group, without those of distributions that `_unread` names."""
+    try:
+        return entry_points(group=group)
+    except Exception:  # noqa: BLE001 - a file that anybody may have written
+        return [
+            each
+            for found in _one_by_one().values()
+            if isinstance(found, tuple)
+            for each in found
+            if each.group == group
+        ]
+
+
+def _unread() -> tuple[Quarantined, ...]:
+    """Distributions whose entry points cannot be read, and why."""
+    try:
+        entry_points()
+    except Exception:  # noqa: BLE001 - see above
+        every = _one_by_one().items()
+        return tuple(
+            Quarantined(name=name, origin="entry_points.txt", reason=f"cannot be read: {failure(found)}")
+            for name, found in every
+            if isinstance(found, Exception)
+        )
+    return ()
+
+
+def _one_by_one() -> dict[str, tuple[EntryPoint, ...] | Exception]:
+    """The entry points of each distribution by the name of its folder, or what they raise."""
+    found: dict[str, tuple[EntryPoint, ...] | Exception] = {}
+    for each in distributions():
+        name = str(getattr(each, "_normalized_name", each.name))
+        if name not in found:
+            try:
+                found[name] = tuple(each.entry_points)
+            except Exception as error:  # noqa: BLE001 - see above
+                found[name] = error
+    return found
 
 
 def imported(entry: EntryPoint) -> Any:
@@ -183,13 +236,15 @@ def imported(entry: EntryPoint) -> Any:
     Raises:
         PluginError: It cannot be imported.
     """
+    if entry.dist is not None and not _distribution(entry):
+        raise PluginError("its dist-info has no METADATA, as after an installation that was cut off: install it again")
     LOG.debug("%s: import of %s", entry.name, entry.value)  # the last line before an import that ends the process
     try:
         return in_time(entry.name, "import", LOADING, partial(_quietly, entry.load))
     except Overdue as late:
         keep_traceback(entry.name, "import", late)
         raise PluginError(f"its import {late}") from late
-    except (Exception, SystemExit, KeyboardInterrupt) as error:
+    except BaseException as error:
         if is_signal(error):
             raise
         keep_traceback(entry.name, "import", error)
@@ -203,14 +258,21 @@ def set_aside(name: str, entries: tuple[EntryPoint, ...], reason: str) -> Quaran
 
 def twice(name: str, entries: tuple[EntryPoint, ...]) -> str:
     """Reason to set a name aside that several entry points have."""
-    distributions = {each.dist.name if each.dist else "unknown" for each in entries}
-    if len(distributions) > 1:
-        return f"{len(distributions)} distributions name {name!r}; uninstall all but one"
+    sources = {_distribution(each) for each in entries}
+    if len(sources) > 1:
+        return f"{len(sources)} distributions name {name!r}; uninstall all but one"
     return f"{len(entries)} objects are named {name!r}; name one"
 
 
 def _origin(entry: EntryPoint) -> str:
-    return f"{entry.value} of {entry.dist.name if entry.dist else 'unknown'}"
+    return f"{entry.value} of {_distribution(entry) or 'unknown'}"
+
+
+def _distribution(entry: EntryPoint) -> str:
+    """Name of the distribution that an entry point is of, "" where nothing says it."""
+    with contextlib.suppress(Exception):  # later Pythons raise where the metadata are missing, earlier ones say None
+        return (entry.dist.name if entry.dist else "") or ""
+    return ""
 
 
 def _load(name: str, entries: tuple[EntryPoint, ...], *, heard: bool) -> Loaded | Quarantined:
@@ -241,7 +303,7 @@ def admit(name: str, plugin: object, entry: EntryPoint | None = None) -> Loaded 
         manager.check_pending()
         hooks = frozenset(caller.name for caller in manager.get_hookcallers(plugin) or ())
         description = in_time(name, "describe", LOADING, partial(_quietly, _described, plugin, hooks, manager))
-    except (Exception, SystemExit, KeyboardInterrupt, Overdue) as error:
+    except BaseException as error:
         if is_signal(error):
             raise
         origin = _origin(entry) if entry else type(plugin).__name__
@@ -251,8 +313,8 @@ def admit(name: str, plugin: object, entry: EntryPoint | None = None) -> Loaded 
         name=name,
         description=description,
         hooks=hooks,
-        distribution=entry.dist.name if entry and entry.dist else "",
-        version=entry.dist.version if entry and entry.dist else version("headworks"),
+        distribution=_distribution(entry) if entry else "",
+        version=str(entry.dist.version) if entry and entry.dist else version("headworks"),
         takes_problem=any("problem" in each.argnames for each in manager.hook.headworks_schedule.get_hookimpls()),
         caller=_Caller(manager),
     )
@@ -275,12 +337,20 @@ def _described(plugin: object, hooks: frozenset[str], manager: pluggy.PluginMana
     description: Description = answers[0]
     _check_version(description.hookspec)
     if sys.flags.optimize > 1 and not description.summary:  # -OO strips the docstrings that summaries are made of
-        description = attrs.evolve(description, summary=type(plugin).__name__)
+        description = attrs.evolve(description, summary=getattr(plugin, "__name__", type(plugin).__name__))
     if not isinstance(description.summary, str) or not description.summary.strip():
         raise PluginError("its description has no summary; a docstring does")
     if not attrs.has(description.options):
         raise PluginError(f"its options {description.options!r} are no attrs class")
+    _check_deadlines(description.deadlines)
     return description
+
+
+def _check_deadlines(deadlines: Any) -> None:
+    given = deadlines.items() if isinstance(deadlines, Mapping) else [("all hooks", deadlines)]
+    for hook, seconds in given:
+        if not (isinstance(seconds, int | float) and seconds > 0):
+            raise PluginError(f"its deadline of {hook} is {seconds!r}: give seconds above 0 by name of the hook")
 
 
 def _check_version(written_for: int | tuple[int, int]) -> None:
@@ -299,9 +369,9 @@ def _check_object(plugin: object) -> None:
     """Refuse what pluggy would take, or refuse in words that help nobody."""
     if isinstance(plugin, type):
         raise PluginError(f"names the class {plugin.__name__}, an object of it is needed: {plugin.__name__}()")
-    for name in dir(type(plugin)):
-        marked = getattr(getattr(type(plugin), name), "headworks_impl", None)
-        if marked is not None and name not in HOOKS and not marked.get("optionalhook"):
+    for name in dir(plugin):
+        marked = getattr(inspect.getattr_static(plugin, name, None), "headworks_impl", None)
+        if isinstance(marked, dict) and name not in HOOKS and not marked.get("optionalhook"):
             close = difflib.get_close_matches(name, HOOKS, n=1)
             meant = f", did you mean {close[0]}?" if close else f" in version {HOOKSPEC_VERSION} of the hooks."
             later = "One of a later version is marked @hookimpl(optionalhook=True)."
