@@ -4,9 +4,13 @@
 
 A cell is a number of word counts, the share of all nodes' CPU that they need, the nodes, and the rate of their
 networks. The cells were chosen before the first run. Each pair has one experiment of either placement, in an order that
-is drawn; an experiment takes some 40 s and its window. A run that was ended goes on from its folder. `times` is the
-throughput by that of the engine's own placement, and `slower` the median latency by its (Spark: of a batch), each the
-median of the pairs, with the smallest and largest.
+is drawn; an experiment takes some 40 s and its window. A run that was ended goes on from its folder.
+
+On Storm plans are made of what a pilot measured, as those of a loop that runs: a run by Storm's own scheduler with
+networks without bounds, one for each workload and nodes. On Spark queries run before they are placed.
+
+`times` is the throughput by that of the engine's own placement, and `slower` the median latency by its (Spark: of a
+batch), each the median of the pairs, with the smallest and largest.
 """
 
 from __future__ import annotations
@@ -29,7 +33,9 @@ from headworks_lab.sweeps.sweep import RESULTS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from contextlib import AbstractContextManager
 
+    from headworks_lab.sweeps.engines import Running
     from headworks_lab.sweeps.experiments import ExperimentOutcome
 
 MBIT = 1e6
@@ -152,7 +158,7 @@ def _run(engine: str, folder: Path, every: Sequence[Experiment]) -> dict[str, Ex
     done = read_outcomes(folder / RESULTS, every)
     journal = FileJournal(folder / RESULTS)
     left = [each for each in drawn(every) if each.id not in done]
-    with bench_of(engine).open() if left else contextlib.nullcontext() as bench:
+    with _bench(engine) if left else contextlib.nullcontext() as bench:
         for number, experiment in enumerate(left, 1):
             outcome = try_out(experiment, bench)
             append_outcomes(journal, [outcome])
@@ -161,6 +167,13 @@ def _run(engine: str, folder: Path, every: Sequence[Experiment]) -> dict[str, Ex
             if not outcome.error:
                 done[experiment.id] = outcome
     return done
+
+
+def _bench(engine: str) -> AbstractContextManager[Running]:
+    # Storm's modules are of no use to a run on Spark.
+    from headworks_lab.storm.bench import OWN, StormBench
+
+    return StormBench(pilots=True) if engine == OWN else bench_of(engine).open()
 
 
 def _row(given: Any, number: int, outcomes: Sequence[ExperimentOutcome]) -> tuple[str, ...]:

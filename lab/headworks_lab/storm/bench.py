@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Self
 import attrs
 import psutil
 
-from headworks.model import Node
+from headworks.documents import digest
+from headworks.model import Cluster, Node, Observation
 from headworks.plugins.host import PluginHost
 from headworks_lab.measure.figures import Witness, start
 from headworks_lab.measure.sizing import fitted, fixed, limits
@@ -62,11 +63,13 @@ class Window:
     Attributes:
         figures: By name.
         points: CPU points that the workers of each node used, in the order of the request's nodes by id.
+        seen: What the monitor measured.
         capacity: CPU points of each node.
     """
 
     figures: dict[str, float]
     points: tuple[float, ...] = ()
+    seen: Observation
     capacity: tuple[float, ...] = ()
 
 
@@ -77,10 +80,14 @@ class StormBench:
     Attributes:
         apart: Whether its nodes are apart.
         conf: Settings of each topology.
+        pilots: Whether a scheduler plans with what a pilot measured, a run by Storm's own on networks without bounds,
+            and not with the CPU that a workload declares: that is without what Storm itself does for each tuple.
     """
 
     apart: bool = attrs.field(factory=lambda: not network_problem())
     conf: Mapping[str, Any] = attrs.field(factory=lambda: CONF)
+    pilots: bool = False
+    _measured_by: dict[str, Observation] = attrs.field(factory=dict)
     _deputy: Deputy = attrs.field(factory=Deputy)
     _running: contextlib.ExitStack = attrs.field(factory=contextlib.ExitStack)
     _cluster: ServedCluster | None = None
@@ -153,7 +160,9 @@ class StormBench:
         # Storm declares CPU for its ackers, which is to shrink as all else that a request declares.
         whole, now = (sum(node.capacity.cpu for node in each.cluster.nodes) for each in (request, asked))
         conf = {**self.conf, ACKER_CPU: ACKER_POINTS * (now / whole if whole else 1.0)}
+        pilot = self._pilot(asked, conf, seconds, warm_up) if self.pilots and scheduler != OWN else None
         cluster = self._at(asked)
+        self._deputy.pilot = pilot
         if scheduler != OWN:
             host.plugin(scheduler, "headworks_schedule")
             self._deputy.host = host
@@ -165,6 +174,14 @@ class StormBench:
         except BaseException:
             self._end()  # whatever is left of the topologies is no ground for the next experiment
             raise
+
+    def _pilot(self, asked: Request, conf: Mapping[str, Any], seconds: float, warm_up: float) -> Observation:
+        """The measurement of a pilot on the request's nodes, with networks without bounds; made once."""
+        asked = attrs.evolve(asked, cluster=Cluster(nodes=fixed(asked)), seed=0)
+        key = digest(asked)
+        if key not in self._measured_by:
+            self._measured_by[key] = self._measured(self._at(asked), asked, conf, seconds, warm_up, own=True).seen
+        return self._measured_by[key]
 
     def _at(self, asked: Request) -> ServedCluster:
         """A cluster of the request's nodes, whose networks have its rates: the one that stands, or a new one."""
@@ -203,12 +220,15 @@ class StormBench:
         begin = steady()
         settle(cluster, limits(asked, cores=TIME in bounds()), submit, warm_up)
         before = acked(_reports(cluster, begin), _spouts(cluster), begin, steady())
-        found, points = watched(cluster, seconds)
-        found |= {"warm_up": warm_up, **start(before, found["offered"])}
+        found = watched(cluster, seconds)
         cluster.end(*(each.id for each in asked.topologies))
-        found["apart"] = float(cluster.storm.nodes is not None and TIME in bounds())
+        more = {
+            "warm_up": warm_up,
+            **start(before, found.figures["offered"]),
+            "apart": float(cluster.storm.nodes is not None and TIME in bounds()),
+        }
         capacity = tuple(each.capacity.cpu for each in asked.cluster.nodes)
-        return Window(figures=found, points=points, capacity=capacity)
+        return attrs.evolve(found, figures=found.figures | more, capacity=capacity)
 
 
 def settle(
@@ -232,31 +252,21 @@ def settle(
     time.sleep(min(warm_up, SETTLE))
 
 
-def watched(cluster: ServedCluster, seconds: float) -> tuple[dict[str, float], tuple[float, ...]]:
-    """Measure whatever runs; returns the figures by name, and CPU points that the workers of each node used.
+def watched(cluster: ServedCluster, seconds: float) -> Window:
+    """Measure whatever runs for so many seconds.
 
     Args:
         cluster: The cluster.
         seconds: Length of the window.
     """
     hosts = [each.host for each in cluster.storm.supervisors]
-    before, begin = _processor_time(cluster.storm), steady()
-    found = window(cluster, seconds)
-    return found, _points(before, _processor_time(cluster.storm), steady() - begin, hosts)
-
-
-def window(cluster: ServedCluster, seconds: float) -> dict[str, float]:
-    """Measure whatever runs for so many seconds; returns the figures by name.
-
-    Args:
-        cluster: The cluster.
-        seconds: Length of the window.
-    """
-    before = _look(cluster)
+    before, begin, used = _look(cluster), steady(), _processor_time(cluster.storm)
     measured = cluster.measure(seconds)
+    points = _points(used, _processor_time(cluster.storm), steady() - begin, hosts)
     after = _look(cluster)
     time.sleep(LATE)
-    return figures(measured.seen, _reports(cluster, before.time), _spouts(cluster), before, after)
+    found = figures(measured.seen, _reports(cluster, before.time), _spouts(cluster), before, after)
+    return Window(figures=found, points=points, seen=measured.seen)
 
 
 def _reports(cluster: ServedCluster, since: float) -> tuple[Report, ...]:

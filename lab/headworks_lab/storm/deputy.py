@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 import attrs
 
 from headworks.hooks import Description, hookimpl
-from headworks.model import FILL, Cluster, Kind, Request, Stream
+from headworks.model import FILL, Cluster, Kind, NodeSample, Observation, Request, Resources, Stream
 from headworks.model.rates import stream_rates
+from headworks.model.scaling import at_offered_load, declared_from_measured
+from headworks.plugins.headroom import beside_tasks
 from headworks.plugins.host import PluginHost
 from headworks.problem import Problem
 
@@ -34,6 +36,7 @@ class Deputy:
         declared: The workload.
         seed: Seed of its plans.
         bandwidths: Bytes/s of each node, by its host, where that is known.
+        pilot: What was measured of the workload in an earlier run, None to plan with what it declares.
     """
 
     host: PluginHost = attrs.field(factory=PluginHost)
@@ -41,6 +44,7 @@ class Deputy:
     declared: Request = attrs.field(factory=Request)
     seed: int = 0
     bandwidths: dict[str, float | None] = attrs.field(factory=dict)
+    pilot: Observation | None = None
 
     @hookimpl
     def headworks_describe(self) -> Description:
@@ -57,7 +61,9 @@ class Deputy:
             attrs.evolve(each, bandwidth=self.bandwidths.get(each.hostname)) for each in request.cluster.nodes
         )
         limits = attrs.evolve(request.limits, fill=self.declared.limits.fill or FILL)
-        asked = attrs.evolve(known(request, self.declared), cluster=Cluster(nodes=nodes), limits=limits, seed=self.seed)
+        told = known(request, self.declared)
+        told = told if self.pilot is None else piloted(told, self.pilot)
+        asked = attrs.evolve(told, cluster=Cluster(nodes=nodes), limits=limits, seed=self.seed)
         return self.host.schedule(self.scheduler, asked)
 
 
@@ -73,6 +79,33 @@ def known(request: Request, declared: Request) -> Request:
     topologies = tuple(_told(each, by_name[each.name]) if each.name in by_name else each for each in request.topologies)
     profiles = (attrs.evolve(each, topology=ids[each.topology]) for each in declared.profiles if each.topology in ids)
     return attrs.evolve(request, topologies=topologies, profiles=(*request.profiles, *profiles))
+
+
+def piloted(request: Request, pilot: Observation) -> Request:
+    """The request with the CPU that tasks, and processes beside them, used in a pilot at the rate that was offered.
+
+    Args:
+        request: As Nimbus knows it; its topologies have the names of those of the pilot.
+        pilot: The measurement of another run.
+    """
+    seen = at_offered_load(Request.of(pilot))
+    used = {
+        (each.name, part.id): part.demand.cpu
+        for each in declared_from_measured(seen).topologies
+        for part in each.components
+    }
+    beside = beside_tasks(seen)
+    topologies = tuple(
+        attrs.evolve(each, components=tuple(_using(part, used.get((each.name, part.id))) for part in each.components))
+        for each in request.topologies
+    )
+    nodes = tuple(NodeSample(node=each.id, cpu=beside) for each in request.cluster.nodes)
+    metrics = attrs.evolve(request.metrics, tasks=(), nodes=nodes)
+    return attrs.evolve(request, topologies=topologies, metrics=metrics)
+
+
+def _using(part: Component, cpu: float | None) -> Component:
+    return part if cpu is None else attrs.evolve(part, demand=Resources({**part.demand, "cpu": cpu}))
 
 
 def _told(topology: Topology, declared: Topology) -> Topology:

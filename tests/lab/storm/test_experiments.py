@@ -10,13 +10,13 @@ import pytest
 from click.testing import CliRunner
 
 from headworks.cli.main import headworks
-from headworks.model import Cluster, Observation, Request, Slot, Status
-from headworks.model.request import Flow, Metrics, TopologySample
+from headworks.model import Cluster, FrozenMap, Observation, Request, Slot, Status
+from headworks.model.request import Flow, Metrics, NodeSample, TaskSample, TopologySample
 from headworks.plugins.host import PluginHost
 from headworks_lab.measure.figures import Witness
 from headworks_lab.measure.sizing import fitted
 from headworks_lab.storm.bench import StormBench
-from headworks_lab.storm.deputy import Deputy, known
+from headworks_lab.storm.deputy import Deputy, known, piloted
 from headworks_lab.storm.figures import figures
 from headworks_lab.storm.supervisors import supervisors
 from headworks_lab.storm.workload import roles_of
@@ -68,6 +68,24 @@ def test_a_scheduler_is_told_the_rates_that_nimbus_does_not_know() -> None:
     }
     other = whole(attrs.evolve(unique_visitors(), id="other"))
     assert known(seen_by_nimbus(), other) == seen_by_nimbus()
+
+
+def test_a_scheduler_plans_with_what_a_pilot_used_at_the_rate_that_was_offered() -> None:
+    now = seen_by_nimbus()
+    (topology,) = now.topologies
+    tasks = tuple(TaskSample(task=each.id, cpu=10.0) for each in topology.tasks() if each.component == "views")
+    metrics = Metrics(
+        window=20.0,
+        tasks=tasks,
+        nodes=(NodeSample(node="s1", cpu=30.0), NodeSample(node="s2", cpu=10.0)),
+        topologies=(TopologySample(topology=topology.id, offered=200.0, throughput=100.0),),
+    )
+    at = FrozenMap({each.task: Slot("s1", 6700) for each in tasks})
+    told = piloted(now, Observation(cluster=now.cluster, topologies=now.topologies, assignment=at, metrics=metrics))
+    used = {each.id: each.demand.cpu for each in told.topologies[0].components}
+    assert used["views"] == 20.0
+    assert used["visitors"] == {each.id: each.demand.cpu for each in topology.components}["visitors"]
+    assert [each.cpu for each in told.metrics.nodes] == [10.0, 10.0]
 
 
 def test_the_deputy_asks_the_scheduler_whose_turn_it_is() -> None:

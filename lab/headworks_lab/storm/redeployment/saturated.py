@@ -137,8 +137,9 @@ def _submit(cluster: ServedCluster, case: Bottleneck) -> None:
 
 
 def _window(cluster: ServedCluster, case: Bottleneck, say: Callable[[str], None], what: str) -> dict[str, float]:
-    found, used = watched(cluster, SECONDS)
-    found["usage"] = usage(used, [100 * (each.cores or 1.0) for each in case.bounds])
+    window = watched(cluster, SECONDS)
+    used = usage(window.points, [100 * (each.cores or 1.0) for each in case.bounds])
+    found = {**window.figures, "usage": used}
     say(f"{what}: {found['throughput']:.0f} lines/s, {found['latency']:.0f} ms, {found['usage']:.0%} of the processors")
     return found
 
