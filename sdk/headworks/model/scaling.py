@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, TypeVar
 
@@ -16,7 +17,7 @@ from headworks.model.validate import check_size
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from headworks.model import Component, Metrics, Plan, Task, Topology
+    from headworks.model import Component, Metrics, NodeSample, Plan, Task, Topology
 
 
 S = TypeVar("S", Flow, StreamSample)
@@ -37,14 +38,28 @@ def scaled(request: Request, factor: float | Mapping[str, float], *, memory: boo
         dict.fromkeys((each.id for each in request.topologies), factor) if not isinstance(factor, Mapping) else factor
     )
     of = {task.id: factors.get(each.id, 1.0) for each in request.topologies for task in each.tasks()}
+    tasks = tuple(_task(sample, of[sample.task], memory=memory) for sample in metrics.tasks)
     return attrs.evolve(
         request,
         metrics=attrs.evolve(
             metrics,
-            tasks=tuple(_task(sample, of[sample.task], memory=memory) for sample in metrics.tasks),
+            tasks=tasks,
+            nodes=_nodes(request, tasks),
             flows=tuple(_stream(flow, of[flow.source]) for flow in metrics.flows),
             streams=tuple(_stream(each, factors.get(each.topology, 1.0)) for each in metrics.streams),
         ),
+    )
+
+
+def _nodes(request: Request, tasks: Iterable[TaskSample]) -> tuple[NodeSample, ...]:
+    """Samples of the nodes, on which the CPU of their tasks is now that of other samples of these."""
+    more: dict[str, float] = defaultdict(float)
+    for before, after in zip(request.metrics.tasks, tasks, strict=True):
+        if before.task in request.assignment:
+            more[request.assignment[before.task].node] += (after.cpu or 0.0) - (before.cpu or 0.0)
+    return tuple(
+        each if each.cpu is None else attrs.evolve(each, cpu=max(each.cpu + more[each.node], 0.0))
+        for each in request.metrics.nodes
     )
 
 
@@ -65,7 +80,7 @@ def at_offered_load(request: Request, *, memory: bool = False) -> Request:
     points = {task.id: part.thread_points for each in request.topologies for part, task in _parts(each)}
     pairs = zip(request.metrics.tasks, found.metrics.tasks, strict=True)
     tasks = tuple(_within_threads(seen, grown, points[seen.task]) for seen, grown in pairs)
-    return attrs.evolve(found, metrics=attrs.evolve(found.metrics, tasks=tasks))
+    return attrs.evolve(found, metrics=attrs.evolve(found.metrics, tasks=tasks, nodes=_nodes(request, tasks)))
 
 
 def _parts(topology: Topology) -> Iterator[tuple[Component, Task]]:

@@ -1,11 +1,15 @@
 """Headroom: a scheduler is shown a share of each node's CPU, and all of it where that places or bears more.
 
+An engine's processes use CPU beside their tasks: threads that receive, compile code, collect garbage. As much of it as
+was measured on a node, as a mean, is left out of the share as well.
+
 `limits.fill` is a wish. Where the share does not hold every task, the least one that does is looked for by halving.
 Where networks bound the load and not processors, the plan on all of the CPU is taken if it bears more load.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import attrs
@@ -20,11 +24,13 @@ from headworks.problem.plan.score import fullest_cpu, score
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from headworks.model import Node, Request
+    from headworks.model import Node, Profile, Request
 
 HALVINGS = 3
 """Halvings between the share that is asked for and all of the CPU: the share that is found is at most an eighth of what
 lies between too large. One more costs another plan."""
+LEAST = 0.1
+"""Part of a node's CPU that tasks are planned on at least, whatever else was measured there."""
 FURTHER = (FILL_DEADLINES - 2) / HALVINGS
 """Part of the deadline for each plan by halving."""
 
@@ -54,8 +60,16 @@ def _first(request: Request, fill: float) -> float:
     problem = Problem.of(request)
     if not problem.n or (problem.current < 0).any():
         return fill
-    runs = fullest_cpu(problem, problem.current)
+    least = min((node.capacity.cpu for node in request.cluster.nodes if node.capacity.cpu), default=1.0)
+    runs = fullest_cpu(problem, problem.current) + beside_tasks(request) / least
     return max(fill, runs) if runs <= (1 + fill) / 2 else fill
+
+
+def beside_tasks(request: Request) -> float:
+    """CPU points that were measured on a node beyond those of all tasks, a mean over the nodes; 0 if unknown."""
+    nodes = [each.cpu for each in request.metrics.nodes if each.cpu]
+    excess = sum(nodes) - sum(each.cpu or 0.0 for each in request.metrics.tasks)
+    return max(excess, 0.0) / len(nodes) if nodes else 0.0
 
 
 def _within(request: Request, share: float, part: float, ask: Callable[[Request], Plan]) -> Plan:
@@ -64,16 +78,41 @@ def _within(request: Request, share: float, part: float, ask: Callable[[Request]
     Args:
         part: Part of the deadline that it has.
     """
-    nodes = tuple(_smaller(node, share) for node in request.cluster.nodes)
+    part_of = partial(_part, request, share)
+    nodes = tuple(_smaller(node, part_of(node.capacity.cpu)) for node in request.cluster.nodes)
     limits = attrs.evolve(request.limits, fill=None, deadline=request.limits.deadline * part)
     # A tuple takes more percent of a smaller node.
-    profiles = tuple(attrs.evolve(each, e=each.e / share, met=each.met / share) for each in request.profiles)
+    profiles = tuple(_dearer(each, _typical(request, each), part_of) for each in request.profiles)
     plan = ask(attrs.evolve(request, cluster=Cluster(nodes=nodes), profiles=profiles, limits=limits))
     scores = score(Problem.of(rescaled(request, plan)), plan.assignment, plan.input_rate)
     provenance = attrs.evolve(plan.provenance, request=fingerprint(canonical(request)))
     # A bound on plans within the share that is asked for is none on fuller ones.
     bound = plan.bound if share == request.limits.fill else None
     return attrs.evolve(plan, scores=scores, provenance=provenance, bound=bound)
+
+
+def _part(request: Request, share: float, cpu: float) -> float:
+    """Part of a node's CPU that tasks may take; all of it at a share of 1.
+
+    Args:
+        share: Share of the node that tasks and the engine may take together.
+        cpu: CPU points of the node.
+    """
+    fill = request.limits.fill
+    if not cpu or fill is None or fill >= 1:
+        return share
+    # Less is left free for the engine as the share grows: headroom is a wish, and so is this.
+    return max(share - beside_tasks(request) / cpu * (1 - share) / (1 - fill), LEAST)
+
+
+def _typical(request: Request, profile: Profile) -> float:
+    """CPU points of the smallest node that a profile is of, 0 without one."""
+    own = (each for each in request.cluster.nodes if profile.machine_type in ("", each.machine_type))
+    return min((each.capacity.cpu for each in own), default=0.0)
+
+
+def _dearer(profile: Profile, cpu: float, part_of: Callable[[float], float]) -> Profile:
+    return attrs.evolve(profile, e=profile.e / part_of(cpu), met=profile.met / part_of(cpu))
 
 
 def _smaller(node: Node, share: float) -> Node:

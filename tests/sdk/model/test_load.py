@@ -37,7 +37,7 @@ def measured():
     return request(nodes, [first, topology("u", component("c", 1, 2.0))], {"t/c/0": "a"}, metrics=METRICS)
 
 
-def test_rates_and_cpu_grow_with_the_load_and_nothing_else_does():
+def test_rates_and_cpu_of_tasks_and_of_their_nodes_grow_with_the_load_and_nothing_else_does():
     found = scaled(measured(), 2.5)
     assert found.metrics == attrs.evolve(
         METRICS,
@@ -52,6 +52,7 @@ def test_rates_and_cpu_grow_with_the_load_and_nothing_else_does():
             Flow(source="t/c/1", target="t/d/0", tuples=7.5),
             Flow(source="t/c/1", target="t/d/1", bytes=125.0),
         ),
+        nodes=(NodeSample(node="a", cpu=85.0),),
         streams=(StreamSample(topology="t", source="c", target="e", tuples=10.0), StreamSample(**OTHER, bytes=20.0)),
     )
     assert attrs.evolve(found, metrics=METRICS) == measured()

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import headworks
 from headworks.documents import canonical, fingerprint
 from headworks.errors import DocumentError
-from headworks.model import FILL, Kind, Limits, Profile, Request, Resources, Status, Stream
+from headworks.model import FILL, Kind, Limits, Metrics, NodeSample, Profile, Request, Resources, Status, Stream
 from headworks.model.plan import FULLER
 from headworks.plugins.host import PluginHost
 from headworks.problem import Problem
@@ -51,6 +51,17 @@ def test_a_rate_by_profiles_fills_a_node_to_the_share_and_no_further(name):
     plan = headworks.plan(attrs.evolve(asked, limits=Limits(fill=0.8)), name)
     assert plan.scores.fullest_node == pytest.approx(0.8, rel=1e-3)
     assert plan.input_rate == pytest.approx(1500.0, rel=1e-3)
+
+
+def test_cpu_that_the_engine_used_beside_the_tasks_is_left_free():
+    """Nodes used 16 points more than their tasks: of 80 points 64 are for tasks, which is three of 20."""
+    asked = wanting(0.8, [20.0] * 9)
+    used = tuple(NodeSample(node=name, cpu=16.0) for name in "abc")
+    asked = attrs.evolve(asked, metrics=Metrics(window=10.0, nodes=used))
+    assert HOST.schedule("dstorm-plus", asked).scores.fullest_node == pytest.approx(0.6)
+    assert HOST.schedule("dstorm-plus", wanting(0.8, [20.0] * 9)).scores.fullest_node == pytest.approx(0.8)
+    full = attrs.evolve(asked, topologies=wanting(0.8, [20.0] * 15).topologies)
+    assert HOST.schedule("dstorm-plus", full).scores.unplaced == 0
 
 
 def test_where_the_share_holds_too_little_the_fullest_node_is_as_low_as_it_can_be():
