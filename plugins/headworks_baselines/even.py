@@ -8,7 +8,7 @@ import attrs
 import numpy as np
 
 from headworks.hooks import Description, hookimpl
-from headworks_baselines.round_robin import deal_topology
+from headworks_baselines.round_robin import deal_topology, not_started, workers_left
 from headworks_baselines.start import start, topologies_by_task_size
 
 if TYPE_CHECKING:
@@ -22,13 +22,17 @@ class EvenOptions:
 
     Attributes:
         workers: `nodes` deals over one slot of every node, as in the experiments of the papers, so that a topology has
-            one worker on a node; `topology` over as many slots as the topology has workers, several of one node where
-            they are more than the nodes.
+            one worker on a node; `topology`, the default on Storm, over as many slots as the topology has workers,
+            several of one node where they are more than the nodes, and fewer where others would find none.
         rebalance: Place running tasks anew as well.
     """
 
     workers: Literal["nodes", "topology"] = "nodes"
     rebalance: bool = False
+
+
+ON_STORM = {"storm": {"workers": "topology"}}
+"""Storm's own schedulers give a topology the workers that it asks for; a slot on every node would starve others."""
 
 
 class Even:
@@ -45,6 +49,7 @@ class Even:
         return Description(
             summary=(self.__doc__ or "").partition("\n")[0],
             options=EvenOptions,
+            defaults=ON_STORM,
             paper="Apache Storm 2.8, EvenScheduler and DefaultScheduler",
             capabilities=frozenset({"idempotent", "scale-free"}),
         )
@@ -56,8 +61,13 @@ class Even:
         everywhere = np.ones(problem.m, dtype=bool)
         passed = 0
         topologies = sorted(problem.request.topologies, key=lambda each: each.id)
+        starting = not_started(problem, room)
         for index in topologies_by_task_size(problem):
-            workers = None if options.workers == "nodes" else topologies[index].workers
+            starting.discard(index)
+            asked, later = topologies[index].workers, len(starting)
+            workers = None
+            if options.workers == "topology":
+                workers = workers_left(problem, room, index, asked, allowed=everywhere, later=later)
             passed += deal_topology(problem, room, index, allowed=everywhere, workers=workers, worker_of=worker_of)
         explanation = f"round robin; {passed} tasks passed over a node without room, which Storm would overload"
         return problem.plan(room.node_of, explanation, worker_of=worker_of)

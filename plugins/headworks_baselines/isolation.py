@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from headworks.hooks import Description, hookimpl
-from headworks_baselines.even import EvenOptions
+from headworks_baselines.even import ON_STORM, EvenOptions
 from headworks_baselines.hosts import SHARED, claim_hosts, reserved
-from headworks_baselines.round_robin import deal_topology
+from headworks_baselines.round_robin import deal_topology, not_started, workers_left
 from headworks_baselines.start import start, topologies_by_task_size
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ class Isolation:
         return Description(
             summary=(self.__doc__ or "").partition("\n")[0],
             options=EvenOptions,
+            defaults=ON_STORM,
             paper="Apache Storm 2.8, IsolationScheduler",
             capabilities=frozenset({"idempotent", "scale-free"}),
         )
@@ -42,9 +43,15 @@ class Isolation:
         room, worker_of = start(problem, rebalance=options.rebalance), np.full(problem.n, -1)
         topologies = sorted(problem.request.topologies, key=lambda each: each.id)
         owner, short = claim_hosts(problem, room, topologies)
+        starting = {each for each in not_started(problem, room) if not topologies[each].isolated_nodes}
         for index in topologies_by_task_size(problem):
-            allowed = owner == (index if topologies[index].isolated_nodes else SHARED)
-            workers = None if options.workers == "nodes" else topologies[index].workers
+            starting.discard(index)
+            alone = bool(topologies[index].isolated_nodes)
+            allowed = owner == (index if alone else SHARED)
+            asked, later = topologies[index].workers, 0 if alone else len(starting)
+            workers = None
+            if options.workers == "topology":
+                workers = workers_left(problem, room, index, asked, allowed=allowed, later=later)
             deal_topology(problem, room, index, allowed=allowed, workers=workers, worker_of=worker_of)
         claimed = int((owner != SHARED).sum())
         return problem.plan(

@@ -73,6 +73,28 @@ def deal_topology(
     return passed
 
 
+def not_started(problem: Problem, room: Room) -> set[int]:
+    """Indices of the topologies of which nothing is placed."""
+    return set(problem.topology.tolist()) - set(problem.topology[room.node_of >= 0].tolist())
+
+
+def workers_left(
+    problem: Problem, room: Room, topology: int, asked: int, *, allowed: NDArray[np.bool_], later: int
+) -> int:
+    """Workers that a topology gets: those that it asks for, or fewer so that each that comes later finds a slot.
+
+    Args:
+        problem: The request as arrays.
+        room: Holds the tasks that stay and those that were dealt.
+        topology: Index of the topology.
+        asked: Workers that it asks for.
+        allowed: Nodes that may take its tasks, bool (m,).
+        later: Number of topologies that are dealt after it and of which nothing runs.
+    """
+    free = int(room.free_slots[allowed].sum()) - later
+    return min(asked, _running_workers(problem, room, topology) + max(free, 1))
+
+
 def _running_workers(problem: Problem, room: Room, topology: int) -> int:
     """Number of slots that hold tasks of a topology that stay."""
     stays = np.flatnonzero((problem.topology == topology) & (room.node_of >= 0)).tolist()

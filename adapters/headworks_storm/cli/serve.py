@@ -106,8 +106,8 @@ def storm(
 
     _refuse_halves(samples, collector, home, drain=settings.get("drain") is not None)
     host = plugins(context)
-    host.options(scheduler, options)
-    control = make(Control, settings, engine="storm", scheduler=scheduler, options=options)
+    values = host.options_on("storm", scheduler, options)
+    control = make(Control, settings, engine="storm", scheduler=scheduler, options=values)
     where = ServiceSettings(
         endpoint=endpoint,
         port=port,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
 import pluggy
@@ -72,6 +72,8 @@ class Description:
         hookspec: The hook specification it was written for; the first and the last of several that it keeps.
         deadlines: Seconds by name of the hook, where its own may take longer or less long than others'. Hooks that are
             called unasked can only take less.
+        defaults: Values of options by name, by name of the engine: defaults while that engine runs, in place of those
+            of the class.
     """
 
     summary: str = attrs.field(converter=_text)
@@ -80,6 +82,7 @@ class Description:
     capabilities: frozenset[str] = attrs.field(default=frozenset(), converter=_frozen)
     hookspec: int | tuple[int, int] = HOOKSPEC_VERSION
     deadlines: Mapping[str, float] = attrs.field(factory=dict, hash=False)
+    defaults: Mapping[str, Mapping[str, Any]] = attrs.field(factory=dict, hash=False)
 
 
 @attrs.frozen(kw_only=True)

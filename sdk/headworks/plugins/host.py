@@ -128,6 +128,21 @@ class PluginHost:
         """
         return make_options(name, self.plugin(name, "headworks_schedule").description.options, given or {})
 
+    def options_on(self, engine: str, name: str, given: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Values of a scheduler's options while an engine runs: what is given, else its defaults for that engine.
+
+        Args:
+            engine: Name of the engine.
+            name: Name of the scheduler.
+            given: Values by name.
+
+        Raises:
+            OptionError: An option is unknown or its value does not fit.
+        """
+        values = {**self.plugin(name, "headworks_schedule").description.defaults.get(engine, {}), **given}
+        self.options(name, values)
+        return values
+
     def schedule(
         self,
         name: str,

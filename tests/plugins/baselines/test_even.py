@@ -110,3 +110,15 @@ def test_a_topology_that_has_its_workers_keeps_to_them():
 
 def test_rebalance_deals_running_tasks_anew():
     assert node_numbers(plan(running(), rebalance=True), "a") == [0, 1, 0, 1]
+
+
+def test_each_topology_gets_the_workers_that_it_asks_for_and_fewer_where_others_would_find_no_slot():
+    many = [topology(f"t{number:03}", [part("spout", 10, cpu=0.0)]) for number in range(500)]
+    assert len(plan(request(nodes(*[(100.0, 1e6)] * 150), *many), workers="topology").assignment) == 5000
+    assert len(plan(request(nodes(*[(100.0, 1e6)] * 150), *many)).assignment) < 5000
+
+    three = [topology(name, [part("spout", 6, cpu=0.0)], workers=4) for name in "abc"]
+    answer = plan(request(nodes((100.0, 100.0), (100.0, 100.0), slots=3), *three), workers="topology")
+    workers = {name: len({s for t, s in answer.assignment.items() if t.startswith(name)}) for name in "abc"}
+    assert len(answer.assignment) == 18
+    assert workers == {"a": 2, "b": 2, "c": 2}

@@ -428,3 +428,12 @@ def test_nothing_is_an_answer_where_there_may_be_none():
 def test_what_several_plugins_need_is_named_once():
     host = PluginHost().with_plugin("silent", Silent()).with_plugin("engine", Engine())
     assert [each for each in examine(host) if each in (NEED, OTHER)] == [NEED, OTHER]
+
+
+def test_an_option_that_is_not_given_has_its_default_for_the_engine_that_runs():
+    host = PluginHost.load(["even"])
+    assert host.options_on("storm", "even", {}) == {"workers": "topology"}
+    assert host.options_on("storm", "even", {"workers": "nodes"}) == {"workers": "nodes"}
+    assert host.options_on("sim", "even", {}) == {}
+    with pytest.raises(OptionError, match="option workers cannot be 'some'"):
+        host.options_on("storm", "even", {"workers": "some"})
