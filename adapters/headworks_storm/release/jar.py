@@ -1,6 +1,6 @@
-"""The jars for Storm's classpaths: Headworks's Java classes, and those of the installed py4j, so that both ends match.
+"""The jars for Storm's classpaths: Headworks's Java classes, and that of the installed py4j by which calls are written.
 
-py4j's are in a package of Headworks's there: a topology, or another plugin of a daemon, may bring a py4j of its own.
+So both ends match. It is in a package of Headworks's: a topology, or another plugin of a daemon, may bring a py4j.
 
 A wheel of a release brings the classes. Elsewhere they are compiled on first use, by a JDK if there is one, else by
 Eclipse's compiler, which needs only a Java runtime.
@@ -42,6 +42,8 @@ HANDED_OUT = re.compile(r"headworks-storm(-seats)?-[0-9a-f]{12}\.jar")
 """Name of a jar that any Headworks hands out, with its part."""
 PY4J, OWN_PY4J = "py4j", "headworks/py4j"
 """Package of py4j, and the one that it has in the jar."""
+ESCAPES = f"{PY4J}/StringUtil.class"
+"""The class of py4j that the bridge needs; constants of others were compiled in."""
 BYTECODE = 11
 """Storm 2.6 runs on Java 11, Storm 2.8 on Java 17; classes for the older one serve both."""
 MEGABYTES = 158
@@ -89,7 +91,8 @@ def own_jars(version: str = STORM, *, cache: Path | None = None) -> Jars:
         place.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=place) as folder:
             classes = BUILT if BUILT.is_file() else compile_classes(Path(folder, "classes.jar"), version)
-            members = [_moved(each) for each in (*_members(classes), *_members(py4j))]
+            taken = (each for each in _members(py4j) if each[0] == ESCAPES)
+            members = [_moved(each) for each in (*_members(classes), *taken)]
             for jar, package in zip(jars, PACKAGES, strict=True):
                 own = (each for each in members if _package(each[0]) == package)
                 _pack(Path(folder, jar.name), own).replace(jar)

@@ -179,24 +179,6 @@ def test_python_comes_back_on_another_port(cluster: Any, schedule: Callable[[], 
     assert len(placing.rounds) == 3
 
 
-def test_no_round_is_logged_though_py4j_would(jvm: Any, schedule: Callable[[], Any], tmp_path: Path) -> None:
-    logging, text = jvm.java.util.logging, jvm.java.io.ByteArrayOutputStream()
-    handler = logging.StreamHandler(text, logging.SimpleFormatter())
-    parent, own = logging.Logger.getLogger("headworks"), logging.Logger.getLogger("headworks.py4j")
-    parent.addHandler(handler)
-    placing = Placing({"count": Slot("s1", 6700), "word": Slot("s1", 6700)})
-    try:
-        with Bridge(placing, tmp_path / "endpoint.json"):
-            for level, said in ((own.getLevel(), False), (logging.Level.INFO, True)):
-                own.setLevel(level)
-                schedule()
-                handler.flush()
-                assert ("wc-1" in text.toString()) == said
-    finally:
-        own.setLevel(logging.Level.OFF)
-        parent.removeHandler(handler)
-
-
 USE_CASE_1 = {"EventTP1": (8, 4, 1), "EventTP2": (8, 4, 1), "ArchivalTP1": (4, 2, 2), "ArchivalTP2": (4, 2, 2)}
 """Desired and minimum nodes and priority of the topologies of Table 8 of the priority thesis."""
 

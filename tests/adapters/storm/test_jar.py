@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import struct
 import subprocess
 import sys
@@ -138,15 +137,12 @@ class TestOwnJars:
         monkeypatch.setattr(jars, "BUILT", javac_jar)
         return javac_jar
 
-    def test_have_each_class_once_by_its_package_and_those_of_the_installed_py4j(
-        self, built: Path, tmp_path: Path
-    ) -> None:
+    def test_have_each_class_once_by_its_package(self, built: Path, tmp_path: Path) -> None:
         manifest = {"META-INF/MANIFEST.MF"}
         bridge, seats, topologies = (names(each) - manifest for each in own_jars(cache=tmp_path))
-        py4j = {re.sub("^py4j/", "headworks/py4j/", each) for each in names(py4j_jar())}
         assert {each for each in names(built) if each.startswith("headworks/storm/seats/")} == seats
         assert {each for each in names(built) if each.startswith("headworks/storm/workload/")} == topologies
-        assert bridge == names(built) - seats - topologies - manifest | py4j - manifest
+        assert bridge == names(built) - seats - topologies - manifest | {"headworks/py4j/StringUtil.class"}
 
     @pytest.mark.parametrize("jar", ["bridge", "seats"])
     def test_name_classes_of_no_jar_that_may_be_absent(self, built: Path, tmp_path: Path, jar: str) -> None:
@@ -155,10 +151,10 @@ class TestOwnJars:
         assert b"headworks/storm/workload/" not in found
         assert (b"headworks/storm/seats/" in found) is (jar == "seats")
 
-    def test_names_py4j_by_no_other_package_than_its_own(self, built: Path, tmp_path: Path) -> None:
+    def test_name_py4j_by_no_other_package_than_its_own(self, built: Path, tmp_path: Path) -> None:
         with zipfile.ZipFile(own_jars(cache=tmp_path).bridge) as archive:
             found = b"".join(archive.read(each) for each in archive.namelist() if each.endswith(".class"))
-        assert found.count(b"py4j/") == found.count(b"headworks/py4j/") > 100
+        assert found.count(b"py4j/") == found.count(b"headworks/py4j/") > 0
 
     def test_are_made_once(self, built: Path, tmp_path: Path) -> None:
         first = own_jars(cache=tmp_path)
@@ -176,7 +172,7 @@ class TestOwnJars:
     def test_are_compiled_from_a_checkout(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(jars, "BUILT", tmp_path / "absent.jar")
         jar = own_jars(cache=tmp_path).bridge
-        assert {SCHEDULER, "headworks/py4j/CallbackConnection.class"} <= names(jar)
+        assert {SCHEDULER, "headworks/py4j/StringUtil.class"} <= names(jar)
         run = load(jar, *distribution().lib)
         assert "Main method not found" in run.stderr
 

@@ -3,7 +3,7 @@ package headworks.storm;
 /**
  * Why a round has no plan that can be applied, as a sentence for people.
  *
- * It never has a cause: causes of py4j hold whole payloads, which belong in no log.
+ * It never has a cause: the message of one may hold a whole payload, which belongs in no log.
  */
 final class NoPlan extends RuntimeException {
     private static final long serialVersionUID = 1L;

@@ -1,38 +1,28 @@
 package headworks.storm;
 
 import headworks.storm.peer.Proof;
-import java.io.BufferedReader;
+import java.io.EOFException;
 import java.io.IOException;
+import java.io.InputStreamReader;
+import java.io.Reader;
 import java.net.ConnectException;
-import java.net.InetAddress;
+import java.net.Socket;
 import java.net.SocketTimeoutException;
 import java.nio.channels.ClosedByInterruptException;
-import java.util.logging.Level;
-import java.util.logging.Logger;
-import py4j.CallbackConnection;
+import java.nio.charset.StandardCharsets;
 import py4j.Protocol;
-import py4j.Py4JException;
 import py4j.StringUtil;
 
 /**
  * The planner in the Python process, called by py4j's protocol: one call out, one line in, and no port is opened here.
  *
- * Nothing that comes back is a command: what executes commands of the other side in py4j is not used. Each round has a
- * connection of its own (1 ms on the loopback): nothing is stale after Python was started again, and an answer that
- * comes too late finds nobody.
+ * Nothing that comes back is a command: of py4j it has the syntax, and nothing that executes commands of the other side,
+ * or that logs them whole. Each round has a connection of its own (1 ms on the loopback): nothing is stale after Python
+ * was started again, and an answer that comes too late finds nobody.
  */
 final class Python implements Planner {
     /** Characters of an answer. One for 10,000 executors has 0.1 MB; with many more, a reply could fill Nimbus's heap. */
     static final int LONGEST = 64 << 20;
-    /**
-     * py4j logs every command whole, at INFO; the logger is kept, because its level goes when it is collected. It is
-     * asked for its package, which is another one in the jar.
-     */
-    private static final Logger PY4J = Logger.getLogger(CallbackConnection.class.getPackageName());
-
-    static {
-        PY4J.setLevel(Level.OFF);
-    }
 
     private final Settings settings;
     private final Breaker breaker;
@@ -46,27 +36,15 @@ final class Python implements Planner {
     public String answer(String round) {
         Endpoint endpoint = Endpoint.read(settings.endpoint);
         ListenerOwner.check(endpoint.port);
-        CallbackConnection python = connection(endpoint);
-        try {
-            python.start();
-            String reply = python.sendCommand(call(round));
+        try (Socket python = ProvenSocket.open(endpoint, breaker.millis())) {
+            python.setSoTimeout(settings.timeout);
+            python.getOutputStream().write(call(round).getBytes(StandardCharsets.UTF_8));
+            String reply = line(new InputStreamReader(python.getInputStream(), StandardCharsets.UTF_8));
             breaker.heard();
             return text(reply);
-        } catch (Py4JException | IOException e) {
+        } catch (IOException e) {
             throw NoPlan.unanswered(reason(e));
-        } finally {
-            python.shutdown(true);
         }
-    }
-
-    private CallbackConnection connection(Endpoint endpoint) {
-        ProvenSockets sockets = new ProvenSockets(endpoint, breaker.millis());
-        return new CallbackConnection(endpoint.port, InetAddress.getLoopbackAddress(), sockets, settings.timeout) {
-            @Override
-            protected String readBlockingResponse(BufferedReader reader) throws IOException {
-                return line(reader);
-            }
-        };
     }
 
     private static String call(String round) {
@@ -75,7 +53,7 @@ final class Python implements Planner {
     }
 
     /** A line, which is not kept beyond the longest answer. */
-    private static String line(BufferedReader reader) throws IOException {
+    private static String line(Reader reader) throws IOException {
         StringBuilder line = new StringBuilder();
         char[] some = new char[1 << 16];
         for (int count = reader.read(some); count >= 0; count = reader.read(some)) {
@@ -87,21 +65,23 @@ final class Python implements Planner {
                 throw new TooLong();
             }
         }
-        return null;
+        throw new EOFException();
     }
 
     private static String text(String reply) {
-        if (reply.startsWith("" + Protocol.ERROR + Protocol.STRING_TYPE)) {
-            throw NoPlan.unanswered("it raised " + StringUtil.unescape(reply.substring(2)));
+        String failed = "" + Protocol.RETURN_MESSAGE + Protocol.ERROR + Protocol.STRING_TYPE;
+        String answered = "" + Protocol.RETURN_MESSAGE + Protocol.SUCCESS + Protocol.STRING_TYPE;
+        if (reply.startsWith(failed)) {
+            throw NoPlan.unanswered("it raised " + StringUtil.unescape(reply.substring(failed.length())));
         }
-        if (!reply.startsWith("" + Protocol.SUCCESS + Protocol.STRING_TYPE)) {
+        if (!reply.startsWith(answered)) {
             throw NoPlan.unanswered("it answered with no text");
         }
-        return StringUtil.unescape(reply.substring(2));
+        return StringUtil.unescape(reply.substring(answered.length()));
     }
 
-    /** Why a call failed, without the payload that messages of py4j hold. */
-    private String reason(Exception error) {
+    /** Why a call failed. */
+    private String reason(IOException error) {
         for (Throwable cause = error; cause != null; cause = cause.getCause()) {
             if (cause instanceof SocketTimeoutException || cause instanceof ClosedByInterruptException) {
                 breaker.silence();
