@@ -83,7 +83,7 @@ def own_jars(version: str = STORM, *, cache: Path | None = None) -> Jars:
     py4j = py4j_jar()
     parts = [BUILT] if BUILT.is_file() else sources()
     # Named by what they are made of: after an upgrade of Headworks or py4j those in the cache are others.
-    made_of = (OWN_PY4J.encode(), *(part.read_bytes() for part in [py4j, *parts]))
+    made_of = (OWN_PY4J.encode(), ESCAPES.encode(), *(part.read_bytes() for part in [py4j, *parts]))
     digest = hashlib.sha256(b"\0".join(made_of)).hexdigest()[:12]
     place = (cache or cache_folder()) / "storm"
     jars = Jars(*(place / f"headworks-storm{part}-{digest}.jar" for part in ("", "-seats", "-topologies")))
