@@ -7,7 +7,8 @@ networks. The cells were chosen before the first run. Each pair has one experime
 is drawn; an experiment takes some 40 s and its window. A run that was ended goes on from its folder.
 
 On Storm plans are made of what a pilot measured, as those of a loop that runs: a run by Storm's own scheduler with
-networks without bounds, one for each workload and nodes. On Spark queries run before they are placed.
+networks without bounds, one for each workload and nodes. On Spark queries run before they are placed, and a batch may
+take as long as by Spark itself, as by default in a session.
 
 `times` is the throughput by that of the engine's own placement, and `slower` the median latency by its (Spark: of a
 batch), each the median of the pairs, with the smallest and largest.
@@ -27,15 +28,15 @@ from headworks.cli.output import console, say, table
 from headworks.control.journal import FileJournal
 from headworks.documents import write
 from headworks.model import Cluster, Component, Kind, Node, Request, Resources, Stream, Topology
-from headworks_lab.sweeps.engines import bench_of
+from headworks_lab.spark.bench import SparkBench
+from headworks_lab.storm import bench as storm
+from headworks_lab.storm.bench import StormBench
 from headworks_lab.sweeps.experiments import Experiment, append_outcomes, drawn, read_outcomes, try_out
 from headworks_lab.sweeps.sweep import RESULTS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from contextlib import AbstractContextManager
 
-    from headworks_lab.sweeps.engines import Running
     from headworks_lab.sweeps.experiments import ExperimentOutcome
 
 MBIT = 1e6
@@ -169,11 +170,8 @@ def _run(engine: str, folder: Path, every: Sequence[Experiment]) -> dict[str, Ex
     return done
 
 
-def _bench(engine: str) -> AbstractContextManager[Running]:
-    # Storm's modules are of no use to a run on Spark.
-    from headworks_lab.storm.bench import OWN, StormBench
-
-    return StormBench(pilots=True) if engine == OWN else bench_of(engine).open()
+def _bench(engine: str) -> StormBench | SparkBench:
+    return StormBench(pilots=True) if engine == storm.OWN else SparkBench(slowdown=1.0)
 
 
 def _row(given: Any, number: int, outcomes: Sequence[ExperimentOutcome]) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from headworks.errors import EngineError
-from headworks.model import Cluster, Resources
+from headworks.model import Resources
 from headworks_local.isolated.limits import LEAST_CORES, NodeLimits, Rack
 
 if TYPE_CHECKING:
@@ -61,7 +61,8 @@ def fitted(request: Request, cores: float) -> Request:
         for each in request.topologies
     )
     profiles = tuple(attrs.evolve(each, e=each.e * by, met=each.met * by) for each in request.profiles)
-    return attrs.evolve(request, cluster=Cluster(nodes=nodes), topologies=topologies, profiles=profiles)
+    cluster = attrs.evolve(request.cluster, nodes=nodes)
+    return attrs.evolve(request, cluster=cluster, topologies=topologies, profiles=profiles)
 
 
 def fed(request: Request, rate: float) -> Request:

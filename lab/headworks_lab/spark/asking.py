@@ -29,13 +29,14 @@ def question(
     queries: Mapping[str, Query],
     hosts: Mapping[str, Node],
     smaller: float,
+    slowdown: float | None = None,
 ) -> Request:
     """The request for a scheduler, to which nothing runs yet.
 
     What a pilot run measured of traffic is kept. Of the processor time of burners it says what Python workers took by
     the clock, which on a busy machine is more: that is as declared, and so are the processors of nodes. That of a real
-    query is as measured, and by the factor larger by which nodes were made smaller. Batches may be longer than by
-    Spark's own placement.
+    query is as measured, and by the factor larger by which nodes were made smaller. How fast nodes are is left out:
+    they had no bounds, and so shared this machine.
 
     Args:
         seen: All queries, by Spark's own placement.
@@ -43,16 +44,18 @@ def question(
         queries: What stands for each topology, by its id.
         hosts: Node of the workload that stands on each host.
         smaller: The factor by which nodes were made smaller.
+        slowdown: Times as long as by Spark's own placement that a batch may take; None for any.
     """
     by_id = {each.id: each for each in declared.topologies}
     found = [_told(each, by_id[each.id], queries[each.id], declared, seen, smaller) for each in seen.topologies]
     nodes = tuple(_as_declared(each, hosts[each.id]) for each in seen.cluster.nodes)
+    samples = tuple(sample for each in found for sample in each.samples())
     return Request(
         cluster=attrs.evolve(seen.cluster, nodes=nodes),
         topologies=tuple(each.topology() for each in found),
-        metrics=attrs.evolve(seen.metrics, tasks=tuple(sample for each in found for sample in each.samples())),
+        metrics=attrs.evolve(seen.metrics, tasks=samples, nodes=()),
         profiles=tuple(profile for each in found for profile in each.profiles()),
-        limits=attrs.evolve(declared.limits, slowdown=None, fill=declared.limits.fill or FILL),
+        limits=attrs.evolve(declared.limits, slowdown=slowdown, fill=declared.limits.fill or FILL),
         seed=declared.seed,
     )
 

@@ -60,9 +60,11 @@ class SparkBench:
 
     Attributes:
         apart: Whether its nodes are apart.
+        slowdown: Times as long as by Spark's own placement that a batch of a plan may take; None for any.
     """
 
     apart: bool = attrs.field(factory=lambda: not network_problem())
+    slowdown: float | None = None
     _running: contextlib.ExitStack = attrs.field(factory=contextlib.ExitStack)
     _standing: Standing | None = None
     _cold: bool = True
@@ -107,6 +109,7 @@ class SparkBench:
                     asked=asked,
                     smaller=factor(request, cores),
                     queries=queries,
+                    slowdown=self.slowdown,
                 )
                 if self._cold:
                     with experiment.started(Path(folder, "cold")):

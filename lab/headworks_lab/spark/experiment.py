@@ -60,6 +60,7 @@ class Experiment:
         asked: The workload, as this machine can run it.
         smaller: The factor by which it was made smaller for that.
         queries: What stands for each topology, by its id.
+        slowdown: Times as long as by Spark's own placement that a batch of a plan may take; None for any.
     """
 
     cluster: LocalSpark
@@ -67,6 +68,7 @@ class Experiment:
     asked: Request
     smaller: float
     queries: Mapping[str, Query]
+    slowdown: float | None = None
     _targets: tuple[SparkTarget, ...] = ()
     _began: float = 0.0
 
@@ -105,7 +107,7 @@ class Experiment:
             return
         nodes = sorted(declared.cluster.nodes, key=lambda each: each.id)
         hosts = dict(zip((each.host for each in self.cluster.workers), nodes, strict=True))
-        plan = host.schedule(scheduler, question(seen, declared, self.queries, hosts, self.smaller))
+        plan = host.schedule(scheduler, question(seen, declared, self.queries, hosts, self.smaller, self.slowdown))
         if plan.status is not Status.OK:
             why = "; ".join(reason.message for reason in plan.reasons[:3])
             raise EngineError(f"{scheduler} has no placement, it is {plan.status}: {why}")

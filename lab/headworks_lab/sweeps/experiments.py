@@ -14,7 +14,7 @@ import attrs
 from headworks.api import find_request
 from headworks.control.journal import FileJournal, read_journal
 from headworks.errors import DocumentError, HeadworksError
-from headworks.model import Cluster, FrozenMap
+from headworks.model import FrozenMap
 from headworks.plugins.host import PluginHost
 from headworks_lab.sweeps.engines import bench_of
 
@@ -196,7 +196,7 @@ def sized(request: Request, nodes: int) -> Request:
     seen = tuple(each for each in request.metrics.nodes if each.node in kept)
     return attrs.evolve(
         request,
-        cluster=Cluster(nodes=tuple(many)),
+        cluster=attrs.evolve(request.cluster, nodes=tuple(many)),
         assignment=running,
         metrics=attrs.evolve(request.metrics, nodes=seen),
     )
@@ -212,7 +212,7 @@ def connected(request: Request, network: float) -> Request:
     if network == OWN:
         return request
     nodes = tuple(attrs.evolve(node, bandwidth=network / BITS) for node in request.cluster.nodes)
-    return attrs.evolve(request, cluster=Cluster(nodes=nodes))
+    return attrs.evolve(request, cluster=attrs.evolve(request.cluster, nodes=nodes))
 
 
 def read_outcomes(file: Path, experiments: Iterable[Experiment]) -> dict[str, ExperimentOutcome]:

@@ -27,7 +27,7 @@ import numpy as np
 from headworks import PluginHost
 from headworks.api import limited
 from headworks.cli.output import console, table
-from headworks.model import Cluster, FrozenMap, Node, Request, Resources, Slot, Status, Task
+from headworks.model import FrozenMap, Node, Request, Resources, Slot, Status, Task
 from headworks.plugins.own_process import collect_seldom
 from headworks.problem import Problem
 from headworks.problem.plan.score import score
@@ -113,7 +113,7 @@ def of_storm(found: Mapping[str, Any]) -> dict[str, Any]:
         for index, slot in enumerate(slots)
         if slot is not None
     }
-    return figures(attrs.evolve(request, cluster=Cluster(nodes=nodes)), FrozenMap(assignment))
+    return figures(attrs.evolve(request, cluster=attrs.evolve(request.cluster, nodes=nodes)), FrozenMap(assignment))
 
 
 def shapes(nodes: Iterable[Node]) -> Counter[tuple[float, float, int]]:

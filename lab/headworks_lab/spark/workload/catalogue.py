@@ -129,7 +129,7 @@ def _request(topology: Topology) -> Request:
         Node(id=f"node-{number}", capacity=Resources(cpu=100.0 * cores), slots=(0,))
         for number, cores in enumerate(CORES, start=1)
     )
-    return Request(cluster=Cluster(nodes=nodes), topologies=(topology,))
+    return Request(cluster=Cluster(nodes=nodes, shared_slots=True), topologies=(topology,))
 
 
 def _query(name: str, sources: Sequence[_Stage], *others: Sequence[_Stage]) -> Topology:
