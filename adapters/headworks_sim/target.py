@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import attrs
 
-from headworks.model import Cluster, FrozenMap, Observation
+from headworks.model import FrozenMap, Observation
 from headworks_sim.fluid.window import measure
 from headworks_sim.fluid.world import World
 
@@ -57,7 +57,7 @@ def observe(target: SimTarget, window: float) -> Observation:
     request = world.layout.problem.request
     nodes = tuple(node for node in request.cluster.nodes if node.id not in dead)
     return Observation(
-        cluster=Cluster(nodes=nodes),
+        cluster=attrs.evolve(request.cluster, nodes=nodes),
         topologies=request.topologies,
         assignment=FrozenMap(assignment),
         metrics=measure(world.layout, world.spans[first:], dead),

@@ -198,7 +198,7 @@ def observation(target: SparkTarget, jobs: Sequence[Job], *, begin: float | None
         begin: Begin of the time that they stand for (seconds since the epoch), the end of the job before; by default
             the first one's start. Rates are averages from then to the end of the last.
     """
-    cluster, threads = Cluster(nodes=nodes(target.spark)), task_threads(target.spark)
+    cluster, threads = Cluster(nodes=nodes(target.spark), shared_slots=True), task_threads(target.spark)
     speed = speeds(target, jobs, {node.id for node in cluster.nodes})
     if not jobs:
         known = tuple(NodeSample(node=node, speed=each, source="tasks") for node, each in speed.items())

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from headworks.errors import EngineEndedError, EngineError
 from headworks_spark.discovery import LOOK, NoBatchError
+from headworks_spark.events.batch import LEAST
 from headworks_spark.monitor import refuse_ended
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ class SparkQueries:
         self._leases: dict[str, Lease] = {}
         self._refused: dict[str, str] = {}
         self._last = "no query was active"
+        self._first: float | None = None
         self._lock = threading.RLock()
         self._closed = False
 
@@ -83,26 +85,40 @@ class SparkQueries:
             self.members = tuple(sorted(self._joined.values(), key=lambda each: each.topology.id))
 
     def begin(self, timeout: float) -> None:
-        """Look until a query takes part.
+        """Look until all queries take part, or some do and the others have had time for a batch.
+
+        Places of one are chosen with all others in view: what the first query were given alone it would have to leave.
 
         Args:
             timeout: Seconds to wait.
 
         Raises:
-            NoBatchError: No batch with data ended in time.
+            NoBatchError: No batch with data ended in time, or others are still waited for.
             EngineEndedError: No query is active, or their places were given back.
             EngineError: No active query can be placed.
         """
         deadline = time.monotonic() + timeout
         while True:
             self.look()
-            if self.members:
+            if self.members and self._have_had_time():
                 return
             if self._refused and not self._leases:
                 raise EngineError("; ".join(self.notes))
             if (left := deadline - time.monotonic()) <= 0:
+                if self.members:
+                    raise NoBatchError(f"the first batch of {len(self._waiting)} queries is waited for")
                 raise NoBatchError(f"no query finished a batch with data in {timeout:g} s: look whether data arrives")
             time.sleep(min(left, LOOK))
+
+    @property
+    def _waiting(self) -> set[str]:
+        return self._leases.keys() - self._joined.keys()
+
+    def _have_had_time(self) -> bool:
+        """Check whether every query takes part, or the first one has done so for long enough."""
+        if self._first is None:
+            self._first = time.monotonic()
+        return not self._waiting or time.monotonic() - self._first >= LEAST
 
     def close(self) -> None:
         """Leave every task to Spark. Idempotent."""

@@ -10,6 +10,9 @@ if TYPE_CHECKING:
     from headworks.model import Node, NodeSample, Observation, TopologySample
     from headworks_dstorm.options import Options
 
+TWICE = 2_000.0
+"""Milliseconds for each second between two batches that one of them may take."""
+
 
 def analyse(observation: Observation, options: Options) -> Verdict:
     """Judge a window of measurement.
@@ -46,8 +49,8 @@ def _dissatisfaction(sample: TopologySample, options: Options) -> list[str]:
     offered, throughput, latency = sample.offered, sample.throughput, sample.latency
     if offered is not None and throughput is not None and throughput < offered * (1 - options.throughput_tolerance):
         reasons.append(f"{sample.topology} completes {throughput:g} of {offered:g} tuples/s offered")
-    if latency is not None and latency > options.latency_constraint:
-        limit = options.latency_constraint
+    limit = max(options.latency_constraint, TWICE * (sample.interval or 0.0))
+    if latency is not None and latency > limit:
         reasons.append(f"{sample.topology} takes {latency:g} ms to complete a tuple, at most {limit:g} are allowed")
     return reasons
 

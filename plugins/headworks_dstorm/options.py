@@ -7,6 +7,9 @@ from typing import Literal
 import attrs
 from attrs import validators as check
 
+ON_SPARK = {"spark": {"scheduling_interval": 0.0}}
+"""The loop has an interval of its own; with the paper's ten minutes a query that starts later waits for all of it."""
+
 
 @attrs.frozen(kw_only=True)
 class Options:
@@ -26,11 +29,12 @@ class Options:
         fallback: What follows when nodes run out before tasks do (line 6 of Algorithm 1): `none` leaves the rest
             unplaced, with reasons; `repair` leaves everything where it runs, if every task does, and else tries first
             fit and then one exchange for each.
-        latency_constraint: Milliseconds of complete latency that no topology may exceed.
+        latency_constraint: Milliseconds of complete latency that no topology may exceed. One that works in batches may
+            take twice the time from one batch to the next, where that is longer.
         consolidation_threshold: Utilisation below which a node counts as little used.
         throughput_tolerance: Share of the offered load by which throughput may fall short and still match it.
         scheduling_interval: Seconds between two plans that the control loop carries out, except for tasks without a
-            slot.
+            slot; 0 on Spark, where a move restarts nothing.
     """
 
     alpha: float = attrs.field(default=10.0, validator=[check.ge(0), check.lt(float("inf"))])

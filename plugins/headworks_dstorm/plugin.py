@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from headworks.hooks import Description, hookimpl
-from headworks_dstorm.options import Options
+from headworks_dstorm.options import ON_SPARK, Options
 from headworks_dstorm.workloads import workloads
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ class DStorm:
         return Description(
             summary=(self.__doc__ or "").partition("\n")[0],
             options=Options,
+            defaults=ON_SPARK,
             paper="Liu, Lin, Buyya: Dynamic Resource-Efficient Scheduling (D-Storm, ICPADS 2017), Algorithm 1",
             capabilities=frozenset({"idempotent", "scale-free", "traffic-aware"}),
         )

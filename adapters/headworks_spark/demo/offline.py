@@ -66,7 +66,7 @@ def offline_request(query: FlightsQuery, workers: Sequence[WorkerSpec], load: fl
         for (source, target), rows in sorted(pairs.items())
     )
     request = Request(
-        cluster=Cluster(nodes=tuple(_node(worker) for worker in workers)),
+        cluster=Cluster(nodes=tuple(_node(worker) for worker in workers), shared_slots=True),
         topologies=(topology,),
         metrics=Metrics(window=DAYS * SECONDS_A_DAY, tasks=_tasks(flows), flows=flows),
     )

@@ -58,7 +58,7 @@ def request_of(query: LoggedQuery, executors: Iterable[ExecutorLife]) -> Request
         for end in last.stage(ordinal)
     }
     seen = Observation(
-        cluster=Cluster(nodes=_nodes(alive(executors, last))),
+        cluster=Cluster(nodes=_nodes(alive(executors, last)), shared_slots=True),
         topologies=(query.shape.topology,),
         assignment=FrozenMap(placed),
         metrics=metrics,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from headworks.hooks import Description, hookimpl
 from headworks_dstorm.analyser import analyse
 from headworks_dstorm.demand import planned
-from headworks_dstorm.options import PlusOptions
+from headworks_dstorm.options import ON_SPARK, PlusOptions
 from headworks_dstorm.plus.starts import improve
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ class DStormPlus:
         return Description(
             summary=(self.__doc__ or "").partition("\n")[0],
             options=PlusOptions,
+            defaults=ON_SPARK,
             paper="After Liu, Lin, Buyya: Dynamic Resource-Efficient Scheduling (D-Storm, ICPADS 2017); not in it",
             capabilities=frozenset({"scale-free", "traffic-aware"}),
         )

@@ -174,12 +174,14 @@ class Loop:
 
         Raises:
             DocumentError: `control.knowledge` is not there.
-            PluginError: The plugin that `control.priorities` names is not there, or `control.drain` asks for what it
-                or the engine cannot do.
+            OptionError: An option of the scheduler does not fit.
+            PluginError: There is no such scheduler, the plugin that `control.priorities` names is not there, or
+                `control.drain` asks for what it or the engine cannot do.
         """
         self._host = host
         self._keep = keep
-        self._control = control
+        options = host.options_on(control.engine, control.scheduler, control.options)
+        self._control = control = attrs.evolve(control, options=options)
         self._target = target
         self._journal = journal or NoJournal()
         self._clock, self._date = clock, date

@@ -58,6 +58,11 @@ class Node:
 
 @attrs.frozen(kw_only=True)
 class Cluster:
-    """The nodes that are alive; order has no meaning, ids are unique."""
+    """The nodes that are alive; order has no meaning, ids are unique.
+
+    `shared_slots` is true where a slot runs tasks of any topology, as an executor of Spark does; a worker process of
+    Storm serves one.
+    """
 
     nodes: tuple[Node, ...] = ()
+    shared_slots: bool = False

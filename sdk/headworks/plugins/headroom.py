@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from headworks.documents import canonical, fingerprint
-from headworks.model import FILL_DEADLINES, Cluster, Plan, Reason, Resources, Status
+from headworks.model import FILL_DEADLINES, Plan, Reason, Resources, Status
 from headworks.model.plan import FULLER
 from headworks.model.scaling import rescaled
 from headworks.problem import Problem
@@ -83,7 +83,8 @@ def _within(request: Request, share: float, part: float, ask: Callable[[Request]
     limits = attrs.evolve(request.limits, fill=None, deadline=request.limits.deadline * part)
     # A tuple takes more percent of a smaller node.
     profiles = tuple(_dearer(each, _typical(request, each), part_of) for each in request.profiles)
-    plan = ask(attrs.evolve(request, cluster=Cluster(nodes=nodes), profiles=profiles, limits=limits))
+    cluster = attrs.evolve(request.cluster, nodes=nodes)
+    plan = ask(attrs.evolve(request, cluster=cluster, profiles=profiles, limits=limits))
     scores = score(Problem.of(rescaled(request, plan)), plan.assignment, plan.input_rate)
     provenance = attrs.evolve(plan.provenance, request=fingerprint(canonical(request)))
     # A bound on plans within the share that is asked for is none on fuller ones.

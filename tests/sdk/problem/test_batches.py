@@ -252,7 +252,7 @@ def test_no_move_and_no_exchange_would_save_traffic_where_a_decision_was_changed
     problem, decided = talking(seed), np.zeros(16, dtype=np.int64)
     assert problem.slowdown.slow(decided)
     found = problem.node_of(problem.plan(decided).assignment)
-    least, goal = problem.traffic.inter_node(found), problem.slowdown.goal * (1 + 1e-9)
+    least, goal = problem.traffic.inter_node(found), problem.slowdown.goals[0] * (1 + 1e-9)
     changes = [((task, to),) for task in range(16) for to in range(3)]
     changes += [
         ((i, found[j]), (j, found[i])) for base in (0, 8) for i in range(base, base + 8) for j in range(base, i)

@@ -59,8 +59,8 @@ def command(
     if samples is not None:
         arrow_schema()
     host = plugins(context)
-    values = host.options_on(engine, scheduler, options)
-    control = make(Control, settings, engine=engine, scheduler=scheduler, options=values)
+    host.options(scheduler, options)
+    control = make(Control, settings, engine=engine, scheduler=scheduler, options=options)
     if control.fleet is not None and not host.has(engine, "headworks_scale"):
         raise click.UsageError(f"{engine} cannot add or drain nodes, so --elastic has no effect there")
     pace, recorded = make(Pace, settings), make_journal(journal)

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
+LEAST = 0.05
+"""Part of a core's time that a batch gets at least, however busy other topologies keep it."""
 MEGABYTE = 1e6
 """Bytes of a megabyte of state."""
 
@@ -85,6 +87,21 @@ class Batch:
         for node, own in on.items():
             found[node] += self.waves(own, node)
         return found
+
+    def beside(self, node_of: Ints) -> Batch:
+        """The batch on the cores that the tasks of all other topologies leave it, as a mean.
+
+        Args:
+            node_of: Node index of each task, int64 (n,), those of all topologies.
+        """
+        others = node_of >= 0
+        for tasks in self.stages:
+            others[tasks] = False
+        if not others.any():
+            return self
+        used = np.bincount(node_of[others], weights=self.demand[others], minlength=len(self.cores))
+        left = np.maximum(1 - used / (self.cores * CORE), LEAST)
+        return attrs.evolve(self, speed=self.speed * left)
 
     def waves(self, tasks: list[int], node: int) -> float:
         """Seconds in which a node's cores run some tasks, each on the core that is free first.

@@ -55,6 +55,8 @@ def build(kind: type[A], request: Request, *, measured: bool) -> A:
     closed = (current >= 0) & ~free
     movable = np.array([part.movable for part in parts], dtype=bool)[component]
     slots = np.array([len(node.slots) for node in nodes], dtype=np.int64)
+    if request.cluster.shared_slots:  # one for each topology: nobody finds a slot taken by another one
+        slots *= max(len(topologies), 1)
     problem = kind(
         request=request,
         measured=measured,

@@ -125,7 +125,7 @@ class Others:
             if self.planned is not None and node.id == self.planned.node:
                 found.append(self.planned)
                 continue
-            taken = self.taken.get(node.id, ())
+            taken = () if self.problem.request.cluster.shared_slots else self.taken.get(node.id, ())
             free = [port for port in node.slots if port not in taken] if taken else node.slots
             if self.ran is not None and self.ran.node == node.id and self.ran.port in free:
                 found.append(self.ran)

@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 def check_plan(problem: Arrays, plan: Plan) -> tuple[Reason, ...]:
     """Find what is wrong with a plan; nothing if it may be carried out.
 
-    Every task is known and, if the status is OK, has a slot; every slot exists and hosts one topology within its heap
-    limit; no task exceeds its threads at the plan's input rate; no node is overloaded, at the end or after any move (a
-    node or worker that was overloaded before may stay so, but takes nothing); fixed tasks stay; without
-    `limits.restarts` the tasks of each running worker are the same, but for topologies that are live; moves lead from
-    the running assignment to the planned one, within the move limit; no hard constraint is broken that the running
-    assignment keeps; batches are within `limits.slowdown`.
+    Every task is known and, if the status is OK, has a slot; every slot exists and, unless slots are shared, hosts one
+    topology within its heap limit; no task exceeds its threads at the plan's input rate; no node is overloaded, at the
+    end or after any move (a node or worker that was overloaded before may stay so, but takes nothing); fixed tasks
+    stay; without `limits.restarts` the tasks of each running worker are the same, but for topologies that are live;
+    moves lead from the running assignment to the planned one, within the move limit; no hard constraint is broken that
+    the running assignment keeps; batches are within `limits.slowdown`.
     """
     return tuple(_violations(problem, plan))
 
@@ -131,7 +131,7 @@ def _workers(problem: Arrays, placed: Placed) -> Iterable[Reason]:
     live = np.flatnonzero(problem.current >= 0).tolist()
     running = problem.request.assignment
     before = Placed.of(live, [running[problem.task_ids[task]] for task in live]).heaps(problem)
-    tenants = Counter(slot for slot, _ in heap)
+    tenants = Counter(() if problem.request.cluster.shared_slots else (slot for slot, _ in heap))
     for slot, count in tenants.items():
         if count > 1 and any((slot, topology) not in before for other, topology in heap if other == slot):
             message = f"slot {slot} would host {count} topologies; a worker process serves one"

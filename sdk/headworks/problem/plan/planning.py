@@ -62,7 +62,7 @@ def make_plan(
         return _refused(problem, broken, explanation) if broken else _finished(problem, way, (), explanation)
     for rule in problem.rules:
         if isinstance(rule, BatchRule) and rule.limit.slow(node_of):
-            changed = f"changed for batches of at most {rule.limit.goal:.3g} s (limits.slowdown)"
+            changed = f"changed for batches of at most {rule.limit.said} (limits.slowdown)"
             explanation = f"{explanation}; {changed}" if explanation else changed
     way = planning.repaired(node_of)
     return _finished(problem, way, planning.changes.repairs(way.node_of), explanation)

@@ -1,9 +1,12 @@
-"""The limit on batches of a sequential topology: how long the engine's own scheduler would take, and who is slower.
+"""The limit on batches of sequential topologies: how long the engine's own scheduler would take, and who is slower.
 
 An engine without a plan gives each task to the core that is free first. Tasks that are bound to nodes wait for theirs,
 so a plan makes a batch longer unless nodes are given work by their cores, stage by stage. The traffic that a decision
 had saved is saved again after it was changed: tasks move, or change places with one of their stage, as long as batches
 stay short enough. A decision that saved none gets none: its scheduler is judged by what it decided.
+
+Several topologies share cores. The batch of each then runs on the part of every core that the others leave it, as a
+mean: their batches begin when they do.
 """
 
 from __future__ import annotations
@@ -45,19 +48,23 @@ LOOKS = 10_000
 
 @attrs.frozen(eq=False)
 class Slowdown:
-    """The longest batch that a plan may make.
+    """The longest batches that a plan may make.
 
     Attributes:
-        batch: The batch.
-        goal: Its longest duration for what is placed anew.
-        seconds: Its longest duration for what runs or is placed anew: what runs may be slower.
+        batches: The batch of each topology.
+        goals: The longest duration of each for what is placed anew.
+        bounds: The longest duration of each for what runs or is placed anew: what runs may be slower.
         free: int64 (n,), a placement that keeps to it: each task where a core is free first and has room.
     """
 
-    batch: Batch
-    goal: float
-    seconds: float
+    batches: tuple[Batch, ...]
+    goals: tuple[float, ...]
+    bounds: tuple[float, ...]
     free: Ints
+
+    def seconds(self, node_of: Ints) -> tuple[float, ...]:
+        """Duration of each batch, on the cores that other topologies leave it."""
+        return _seconds(self.batches, node_of)
 
     def slow(self, node_of: Ints, more: float = OVER) -> bool:
         """Check whether a batch takes longer than by the engine's own scheduler, times the limit; see `exceeded`.
@@ -65,53 +72,72 @@ class Slowdown:
         Args:
             more: Part of the goal by which it may be longer.
         """
-        return bool((node_of >= 0).all()) and self.batch.seconds(node_of) > self.goal * (1 + more)
+        return bool((node_of >= 0).all()) and _any_over(self.seconds(node_of), self.goals, more)
 
     def exceeded(self, node_of: Ints) -> bool:
         """Check whether a batch takes longer than it may; not while tasks have no node."""
-        return bool((node_of >= 0).all()) and self.batch.seconds(node_of) > self.seconds * (1 + OVER)
+        return bool((node_of >= 0).all()) and _any_over(self.seconds(node_of), self.bounds, OVER)
+
+    @property
+    def said(self) -> str:
+        """The goals in words."""
+        return ", ".join(f"{each:.3g}" for each in self.goals) + " s"
+
+
+def _seconds(batches: tuple[Batch, ...], node_of: Ints) -> tuple[float, ...]:
+    return tuple(each.beside(node_of).seconds(node_of) for each in batches)
+
+
+def _any_over(seconds: Sequence[float], limits: Sequence[float], more: float) -> bool:
+    return any(each > limit * (1 + more) for each, limit in zip(seconds, limits, strict=True))
 
 
 def slowdown_of(problem: Arrays, rules: tuple[PlacementRule, ...]) -> Slowdown | None:
     """The limit on the batches of a request, None where it has none.
 
-    There is none for several topologies, which share cores; where the engine would find no room for every task; and
-    where some tasks run and may not all move, others being new.
+    There is none where a topology does not work in batches, or its work is not known; where the engine would find no
+    room for every task; and where some tasks run and may not all move, others being new.
 
     Args:
         rules: Rules that the engine's own scheduler keeps as well.
     """
-    limits = problem.request.limits
-    if limits.slowdown is None or len(problem.request.topologies) != 1 or not problem.batches:
+    limits, batches = problem.request.limits, problem.batches
+    if limits.slowdown is None or not batches or len(batches) != len(problem.request.topologies):
         return None
-    (batch,) = problem.batches
     runs = problem.current >= 0
     if runs.any() and not runs.all() and (limits.max_moves is not None or not limits.restarts):
         return None
-    free = _free(problem, batch, rules)
+    free = _free(problem, batches, rules)
     if free is None:
         return None
-    running = batch.seconds(problem.current) if runs.all() else 0.0
-    goal = limits.slowdown * batch.seconds(free)
-    return Slowdown(batch, goal, max(goal, running), free)
+    goals = tuple(limits.slowdown * each for each in _seconds(batches, free))
+    running = _seconds(batches, problem.current) if runs.all() else (0.0,) * len(batches)
+    return Slowdown(batches, goals, tuple(map(max, goals, running)), free)
 
 
-def _free(problem: Arrays, batch: Batch, rules: tuple[PlacementRule, ...]) -> Ints | None:
-    """List scheduling of each stage over the cores of all nodes that have room; None where a task finds none."""
-    room, work, speed = Room(problem, rules), batch.work, batch.speed.tolist()
-    for tasks in batch.stages:
-        ends = [[0.0] * cores for cores in batch.cores.tolist()]
-        first = np.zeros(problem.m)
-        for task in tasks.tolist():
-            node = int(problem.fixed[task])
-            if node < 0:
-                open_to = room.fits(task)
-                if not open_to.any():
-                    return None
-                node = int(np.where(open_to, first, np.inf).argmin())
-                room.place(task, node)
-            heapq.heapreplace(ends[node], ends[node][0] + work[task] / speed[node])
-            first[node] = ends[node][0]
+def _free(problem: Arrays, batches: tuple[Batch, ...], rules: tuple[PlacementRule, ...]) -> Ints | None:
+    """List scheduling of each stage over the cores of all nodes that have room; None where a task finds none.
+
+    Of several topologies a task goes, of the nodes that are free first, to that which has least to do in all.
+    """
+    room, load = Room(problem, rules), np.zeros(problem.m)
+    for batch in batches:
+        work, speed = batch.work, batch.speed.tolist()
+        for tasks in batch.stages:
+            ends = [[0.0] * cores for cores in batch.cores.tolist()]
+            first = np.zeros(problem.m)
+            for task in tasks.tolist():
+                node = int(problem.fixed[task])
+                if node < 0:
+                    open_to = room.fits(task)
+                    if not open_to.any():
+                        return None
+                    soonest = np.where(open_to, first, np.inf)
+                    node = int(np.where(soonest == soonest.min(), load, np.inf).argmin())
+                    room.place(task, node)
+                heapq.heapreplace(ends[node], ends[node][0] + work[task] / speed[node])
+                first[node] = ends[node][0]
+                load[node] += 0.0 if len(batches) == 1 else batch.demand[task] / batch.cores[node]
     return room.node_of.copy()
 
 
@@ -124,7 +150,7 @@ def shorten_batches(problem: Arrays, limit: Slowdown, node_of: Ints) -> Ints:
     """
     if not limit.slow(node_of) or (node_of == problem.current).all():
         return node_of
-    found = _changed(problem, limit, node_of)
+    found = (_changed if len(limit.batches) == 1 else _changed_together)(problem, limit, node_of)
     # What runs keeps to the limit by its definition. It stays where it is as fast, or few tasks may move.
     few = problem.request.limits.max_moves is not None
     stays = bool((problem.current >= 0).all()) and (few or not limit.slow(problem.current, LESS))
@@ -138,22 +164,47 @@ def _changed(problem: Arrays, limit: Slowdown, node_of: Ints) -> Ints:
     They begin at the decision, where each task is on the core that is free first, and at what runs.
     """
     enough = problem.traffic.inter_node(node_of)
-    decided = TimedPlacement(problem, limit.batch, node_of)
+    (batch,), (goal,) = limit.batches, limit.goals
+    decided = TimedPlacement(problem, batch, node_of)
     _Balancing(decided, limit).run()
-    starts = [decided, TimedPlacement(problem, limit.batch, limit.free)]
+    starts = [decided, TimedPlacement(problem, batch, limit.free)]
     if (problem.current >= 0).all() and not _breaks(problem, problem.current):
-        starts.append(TimedPlacement(problem, limit.batch, problem.current))
+        starts.append(TimedPlacement(problem, batch, problem.current))
     best: tuple[int, int] | None = None
     found = limit.free
     for start in starts:
         if limit.slow(start.room.node_of):
             continue
-        save_traffic(start, limit.goal * (1 + OVER), enough, LOOKS // len(starts))
+        save_traffic(start, goal * (1 + OVER), enough, LOOKS // len(starts))
         node_of = start.room.node_of
         rank = max(problem.traffic.inter_node(node_of), enough), int((node_of != problem.current).sum())
         if best is None or rank < best:
             best, found = rank, node_of.copy()
     return found
+
+
+def _changed_together(problem: Arrays, limit: Slowdown, node_of: Ints) -> Ints:
+    """The same of several topologies: those that are slow go where cores are free first, then traffic is saved."""
+    enough = problem.traffic.inter_node(node_of)
+    mixed = node_of.copy()
+    for batch, seconds, goal in zip(limit.batches, limit.seconds(node_of), limit.goals, strict=True):
+        if seconds > goal * (1 + OVER):
+            mixed = np.where(problem.topology == batch.topology, limit.free, mixed)
+    starts = [mixed, limit.free, *([problem.current] if (problem.current >= 0).all() else [])]
+    allowed = [each for each in starts if not limit.slow(each) and not _breaks(problem, each)]
+    saved = [_saved_together(problem, limit, each, enough, LOOKS // len(starts)) for each in allowed]
+    return min(saved, key=lambda each: max(problem.traffic.inter_node(each), enough), default=limit.free)
+
+
+def _saved_together(problem: Arrays, limit: Slowdown, node_of: Ints, enough: int, looks: int) -> Ints:
+    """A placement that keeps to the limit, with less traffic, one topology after the other."""
+    for batch, goal in zip(limit.batches, limit.goals, strict=True):
+        placement = TimedPlacement(problem, batch.beside(node_of), node_of)
+        save_traffic(placement, goal * (1 + OVER), enough, looks // len(limit.batches))
+        found = placement.room.node_of.copy()
+        # The others' cores have changed: what was saved counts only if they bear it.
+        node_of = node_of if limit.slow(found) else found
+    return node_of
 
 
 def _breaks(problem: Arrays, node_of: Ints) -> bool:
@@ -185,20 +236,23 @@ class BatchRule:
 
     def worsens(self, before: Ints, after: Ints) -> bool:
         """Check whether a batch takes too long after a change, and took less before it."""
-        return self.limit.slow(after) and self.limit.batch.seconds(after) > self.limit.batch.seconds(before)
+        longer = zip(self.limit.seconds(after), self.limit.seconds(before), strict=True)
+        return self.limit.slow(after) and any(one > two for one, two in longer)
 
     def breaches(self, assignment: Mapping[str, Slot]) -> Iterator[Reason]:
         """The reason why an assignment may not be carried out whose batches take too long."""
         limit, node_of = self.limit, self._problem.node_of(FrozenMap(assignment))
         if not limit.exceeded(node_of):
             return
-        need, name = limit.batch.seconds(node_of), self._problem.topology_ids[limit.batch.topology]
-        message = (
-            f"a batch of {name} would take {need:.3g} s, {limit.seconds:.3g} s are allowed: limits.slowdown is "
-            f"{self._problem.request.limits.slowdown:g} times what it takes where each task runs on the core that is "
-            "free first"
-        )
-        yield Reason(code="slowdown", subject=name, message=message, resource="seconds", need=need, have=limit.seconds)
+        for batch, need, have in zip(limit.batches, limit.seconds(node_of), limit.bounds, strict=True):
+            name = self._problem.topology_ids[batch.topology]
+            message = (
+                f"a batch of {name} would take {need:.3g} s, {have:.3g} s are allowed: limits.slowdown is "
+                f"{self._problem.request.limits.slowdown:g} times what it takes where each task runs on the core that "
+                "is free first"
+            )
+            if need > have * (1 + OVER):
+                yield Reason(code="slowdown", subject=name, message=message, resource="seconds", need=need, have=have)
 
     def obstacles(self, others: Mapping[str, Slot], task: int, slots: Sequence[Slot]) -> list[list[Reason]]:
         """The same for one task in each of some slots."""
@@ -213,15 +267,16 @@ class BatchRule:
 
     def cause(self, _task: int) -> str:
         """Cause of every change that the limit asks for."""
-        return f"limits.slowdown: a batch may take {self.limit.goal:.3g} s"
+        return f"limits.slowdown: a batch may take {self.limit.said}"
 
 
 class _Balancing:
     """A placement that is changed task by task; each step shortens a stage on its slowest node."""
 
     def __init__(self, placement: TimedPlacement, limit: Slowdown) -> None:
-        self._placement, self._limit = placement, limit
+        self._placement = placement
         self._problem, self._batch = placement.problem, placement.batch
+        (self._goal,) = limit.goals
         stages = range(len(self._batch.stages))
         self._least = [float(self._batch.of_stage(stage, limit.free).max(initial=0.0)) for stage in stages]
 
@@ -229,7 +284,7 @@ class _Balancing:
         """Go on until the limit is kept, or no step shortens a stage that is slower than the engine's own."""
         for _ in range(4 * self._problem.n):
             longest = self._placement.longest
-            if sum(longest) <= self._limit.goal:
+            if sum(longest) <= self._goal:
                 break
             order = sorted(range(len(longest)), key=lambda stage: self._least[stage] - longest[stage])
             if not any(self._step(stage) for stage in order):

@@ -57,6 +57,7 @@ def _holds(problem: Arrays, target: dict[int, Slot]) -> bool:
     heap = np.bincount(slot_of, weights=problem.heap[tasks], minlength=len(nodes))
     # `tenant` holds the last topology written to a slot: a task of another one shows that two share it.
     shared = (tenant[slot_of] != problem.topology[tasks]).any()
+    shared &= not problem.request.cluster.shared_slots
     return not shared and bool((usage <= problem.capacity).all() and (heap <= problem.heap_limit[tenant]).all())
 
 
@@ -153,7 +154,7 @@ class _Walk:
 
     def _has_room(self, task: int) -> bool:
         slot, topology = self.target[task], self.topology[task]
-        if self.tenants[slot].keys() - {topology}:
+        if self.tenants[slot].keys() - {topology} and not self.problem.request.cluster.shared_slots:
             return False
         if self.heap[slot] + self.needs[task] > self.problem.heap_limit[topology]:
             return False

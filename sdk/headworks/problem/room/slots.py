@@ -57,7 +57,8 @@ def assign_slots(
     none is restarted either as long as the slots of its node suffice: new tasks get workers of their own. Where the
     slots do not suffice for that, workers are packed anew by the rule of `headworks.problem.arrays.workers`, beside
     those that fixed tasks hold: it is the one by which `Room` counts them. A new worker takes the lowest port that
-    nobody uses now, then the lowest that is given up. Closed tasks keep their slots, which take no other.
+    nobody uses now, then the lowest that is given up. Closed tasks keep their slots, which take no other. Where slots
+    are shared, a task keeps its slot or takes the lowest of its node.
 
     Args:
         worker_of: Worker of each task, shape (n,), -1 or None where it is not decided: tasks of a topology on a node
@@ -68,6 +69,8 @@ def assign_slots(
         Slot by task index, and a reason for each node whose slots do not suffice; its tasks have no slot then.
     """
     running = _running(problem)
+    if problem.request.cluster.shared_slots:
+        return _in_shared(problem, node_of, running)
     closed = {task: Slot(problem.node_ids[problem.current[task]], running[task]) for task in _closed(problem)}
     slots: dict[int, Slot] = dict(closed)
     reasons: list[Reason] = []
@@ -93,6 +96,23 @@ def assign_slots(
             slot = Slot(problem.node_ids[node], worker.port if worker.port is not None else 0)
             slots.update(dict.fromkeys(worker.tasks, slot))
     return slots, reasons
+
+
+def _in_shared(
+    problem: Arrays, node_of: NDArray[np.int64], running: dict[int, int]
+) -> tuple[dict[int, Slot], list[Reason]]:
+    nodes = sorted(problem.request.cluster.nodes, key=lambda each: each.id)
+    first = [Slot(each.id, min(each.slots)) if each.slots else None for each in nodes]
+    slots: dict[int, Slot] = {}
+    without: set[str] = set()
+    for task, node in enumerate(node_of.tolist()):
+        slot = first[node] if node >= 0 else None
+        if slot is not None:
+            stays = problem.current[task] == node and running[task] != slot.port
+            slots[task] = Slot(slot.node, running[task]) if stays else slot
+        elif node >= 0:
+            without.add(nodes[node].id)
+    return slots, [_too_few(name, 1, 0, proven=True) for name in sorted(without)]
 
 
 def _closed(problem: Arrays) -> list[int]:

@@ -126,7 +126,7 @@ def constrained(dice: Dice, request: Request) -> Request:
         attrs.evolve(each, constraints=tuple(_constraint(dice, each) for _ in range(dice.number(0, 3))))
         for each in request.topologies
     )
-    return attrs.evolve(request, cluster=Cluster(nodes=nodes), topologies=topologies)
+    return attrs.evolve(request, cluster=attrs.evolve(request.cluster, nodes=nodes), topologies=topologies)
 
 
 def crowded(dice: Dice, request: Request) -> Request:
@@ -135,7 +135,7 @@ def crowded(dice: Dice, request: Request) -> Request:
         attrs.evolve(node, capacity=dice.pick((node.capacity, Resources(cpu=400.0, memory=128.0), Resources(cpu=10.0))))
         for node in request.cluster.nodes
     )
-    return attrs.evolve(request, cluster=Cluster(nodes=nodes), limits=Limits())
+    return attrs.evolve(request, cluster=attrs.evolve(request.cluster, nodes=nodes), limits=Limits())
 
 
 def _constraint(dice: Dice, topology: Topology) -> Constraint:

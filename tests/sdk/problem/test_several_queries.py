@@ -1,0 +1,79 @@
+"""Several sequential topologies on the same nodes: they share slots and cores, and none makes another's batch long."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import attrs
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headworks.model import Cluster, Limits, Status, Stream
+from headworks.plugins.host import PluginHost
+from headworks.problem import Problem
+from headworks.problem.plan.check import check_plan
+from small_requests import component, node, request, topology
+
+HOST = PluginHost.load()
+EQUAL, UNEQUAL = (200.0, 200.0, 200.0), (400.0, 200.0, 100.0)
+
+
+def queries(count, cpus=EQUAL, *, load=0.2, tasks=6, slowdown=1.0):
+    """Queries of two stages, which use a share of all cores together, on an engine that shares slots."""
+    points = load * sum(cpus) / (count * 2 * tasks)
+    parts = [component(name, tasks, points) for name in ("a", "b")]
+    streams = tuple(Stream(source=one.id, target=two.id, rate=10.0) for one, two in pairwise(parts))
+    made = [attrs.evolve(topology(f"q{number}", *parts, streams=streams), sequential=True) for number in range(count)]
+    nodes = [node(f"n{number}", cpu, slots=1) for number, cpu in enumerate(cpus)]
+    asked = attrs.evolve(request(nodes, made), limits=Limits(slowdown=slowdown, deadline=30.0))
+    return attrs.evolve(asked, cluster=attrs.evolve(asked.cluster, shared_slots=True))
+
+
+@pytest.mark.parametrize("cpus", [EQUAL, UNEQUAL])
+@pytest.mark.parametrize("count", [1, 2, 4, 8])
+@pytest.mark.parametrize("name", ["even", "resource-aware", "dstorm", "dstorm-plus"])
+def test_every_query_is_placed_and_no_batch_is_longer_than_by_the_engine_itself(name, count, cpus):
+    asked = queries(count, cpus)
+    plan, problem = HOST.schedule(name, asked), Problem.of(asked)
+    assert plan.status is Status.OK
+    limit = problem.slowdown
+    assert limit is not None
+    took = limit.seconds(problem.node_of(plan.assignment))
+    assert all(each <= most * 1.000001 for each, most in zip(took, limit.goals, strict=True))
+
+
+def test_a_batch_runs_on_what_the_others_leave_of_each_core():
+    """Each query has two tasks of 40 points in each stage: on a node of two cores the other one takes 80 % of them."""
+    asked = queries(2, (200.0, 200.0), tasks=2, load=0.8)
+    problem = Problem.of(asked)
+    first, together = [0, 0, 0, 0, 1, 1, 1, 1], [0] * 8
+    apart, beside = (problem.batches[0].beside(np.array(each)) for each in (first, together))
+    assert apart.speed.tolist() == [1.0, pytest.approx(0.2)]
+    assert beside.speed.tolist() == [pytest.approx(0.2), 1.0]
+    assert apart.seconds(np.array(first)) == pytest.approx(0.8)
+    assert beside.seconds(np.array(together)) == pytest.approx(4.0)
+
+
+def test_engines_that_share_no_slots_refuse_a_second_topology_in_one():
+    asked = queries(2)
+    plan = HOST.schedule("even", asked)
+    alone = attrs.evolve(asked, cluster=Cluster(nodes=asked.cluster.nodes))
+    assert {each.code for each in check_plan(Problem.of(alone), plan)} == {"shared-slot"}
+    assert check_plan(Problem.of(asked), plan) == ()
+
+
+@given(
+    count=st.integers(1, 4),
+    load=st.floats(0.05, 0.6),
+    cpus=st.sampled_from([EQUAL, UNEQUAL]),
+    name=st.sampled_from(["even", "dstorm", "dstorm-plus", "resource-aware", "round-robin"]),
+)
+def test_a_plan_moves_nothing_when_it_is_asked_again(count, load, cpus, name):
+    if name not in HOST.schedulers:
+        return
+    asked = queries(count, cpus, load=load)
+    first = HOST.schedule(name, asked)
+    again = HOST.schedule(name, attrs.evolve(asked, assignment=first.assignment))
+    assert again.moves == ()
