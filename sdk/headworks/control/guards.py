@@ -40,6 +40,9 @@ LEAST_GAIN = 0.01
 """Gain that a plan of a traffic-aware scheduler has to have where no other is asked. Rates that were measured differ by
 as much from one window to the next, and on Storm each move restarts two workers; a smaller one moves tasks for noise,
 a larger one leaves traffic between nodes that could be had."""
+DEAREST = 5.0
+"""Times `LEAST_GAIN` that is asked at most, where many tasks restart for the move of a few: with more, a single move in
+a large topology would never be worth it."""
 COOLDOWN = 30.0
 """Seconds of the cool-down by default: half the time between two rounds, so that a plan that holds delays none, and a
 failure skips the next. On Storm tuples go to old places for up to 20 s after a move. With less, plans are made on
@@ -124,7 +127,8 @@ class Guards:
         metadata={
             "name": "min_gain",
             "help": "Least gain of a plan over what runs, in the goal or else in any figure: of traffic as a share of "
-            f"all traffic, else relative. By default 0, but {LEAST_GAIN:g} for schedulers that are traffic-aware.",
+            f"all traffic, else relative. By default 0, but for schedulers that are traffic-aware {LEAST_GAIN:g}, and "
+            "as much again, up to 0.05, for each executor that would restart beside one that moves.",
             "least": 0,
             "most": 1,
         },
@@ -326,7 +330,8 @@ def wait_reason(
     A plan that gives a place to a task without one is not held back. No gain is asked of one that relieves an overload,
     nor of one that starves a topology on purpose: its goal is priority. Where no gain is named (`LEAST_GAIN`), one that
     needs fewer nodes or less money is consolidation, and goes on too; and a scheduler without the promise to lessen
-    traffic has goals that no figure may show, so that none is asked of it.
+    traffic has goals that no figure may show, so that none is asked of it. Each task that
+    restarts beside those that move then asks for as much again as one of these.
     """
     before = running(request)
     # A task without a slot does no work at all: no cool-down and no least gain may keep it waiting.
@@ -338,13 +343,31 @@ def wait_reason(
     pause = guards.cooldown * 2 ** min(memory.failures, DOUBLINGS)
     if memory.acted is not None and now - memory.acted < pause:
         return f"cool-down: {pause - (now - memory.acted):.0f} of {pause:g} s are left, {len(plan.moves)} moves wait"
-    least = guards.gain if guards.gain is not None else _least_gain(request) * traffic_aware
+    restarted = restarts_beside(request, plan)
+    price = min(1 + restarted / max(len(plan.moves), 1), DEAREST)
+    least = guards.gain if guards.gain is not None else _least_gain(request) * traffic_aware * price
     gained = gain(before, plan.scores, guards.goal)
     if gained >= least or least <= 0 or plan.starves or _relieves(request, plan):
         return ""
     if guards.gain is None and _consolidates(before, plan.scores, guards.goal):
         return ""
-    return f"the plan gains {gained:.1%} and at least {least:.1%} are asked; {len(plan.moves)} moves wait"
+    beside = f", for which {restarted} more executors would restart" if restarted else ""
+    return f"the plan gains {gained:.1%} and at least {least:.1%} are asked; {len(plan.moves)} moves wait{beside}"
+
+
+def restarts_beside(request: Request, plan: Plan) -> int:
+    """Running tasks that stay in their slots, and whose workers restart since other tasks come or go.
+
+    None of topologies whose tasks move while workers run, nor where slots are shared.
+    """
+    if request.cluster.shared_slots:
+        return 0
+    live = {each.id for each in request.topologies if each.live}
+    before = {task: slot for task, slot in request.assignment.items() if task.partition("/")[0] not in live}
+    after = {task: slot for task, slot in plan.assignment.items() if task.partition("/")[0] not in live}
+    changed = {task for task in before.keys() | after.keys() if before.get(task) != after.get(task)}
+    touched = {slots[task] for slots in (before, after) for task in changed if task in slots}
+    return sum(task not in changed and slot in touched for task, slot in before.items())
 
 
 def gain(before: Scores, after: Scores, goal: Goal | None = None) -> float:

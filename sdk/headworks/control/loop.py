@@ -24,6 +24,7 @@ from headworks.control.guards import (
     judged,
     regret_reason,
     remember,
+    restarts_beside,
     tasks_to_reassert,
     wait_reason,
     watched,
@@ -112,12 +113,15 @@ class Control:
     )
 
 
-def judge(plan: Plan, objections: tuple[str, ...], *, shadow: bool, kept: bool = True) -> tuple[Outcome | None, str]:
+def judge(
+    plan: Plan, objections: tuple[str, ...], *, shadow: bool, kept: bool = True, restarted: int = 0
+) -> tuple[Outcome | None, str]:
     """Outcome and reason of a plan that is not to be carried out, (None, "") of one that is.
 
     Args:
         shadow: Whether plans are recorded and not carried out.
         kept: Whether the tasks of a plan without moves stay where they are by themselves.
+        restarted: Tasks that would restart beside those that move.
     """
     if plan.status is not Status.OK and not plan.starves:
         return "held", "; ".join(reason.message for reason in plan.reasons[:3])
@@ -126,7 +130,8 @@ def judge(plan: Plan, objections: tuple[str, ...], *, shadow: bool, kept: bool =
     if objections:
         return "vetoed", "; ".join(objections)
     if shadow:
-        return "unchanged", f"shadow: {len(plan.moves)} moves are not carried out"
+        beside = f"; {restarted} more executors would restart" if restarted else ""
+        return "unchanged", f"shadow: {len(plan.moves)} moves are not carried out{beside}"
     return None, ""
 
 
@@ -324,7 +329,9 @@ class Loop:
             aware = "traffic-aware" in self._host.describe(control.scheduler).capabilities
         except Exception as error:  # noqa: BLE001 - and a reviewer
             return self._end("held", _say(error), verdict=verdict, request=request)
-        outcome, message = judge(plan, objections, shadow=control.shadow, kept=kept)
+        outcome, message = judge(
+            plan, objections, shadow=control.shadow, kept=kept, restarted=restarts_beside(request, plan)
+        )
         seen = {"verdict": verdict, "request": request, "plan": plan}
         if outcome is not None:
             return self._end(outcome, message, warnings=warnings, **seen)
