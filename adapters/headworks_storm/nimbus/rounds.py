@@ -18,6 +18,7 @@ import attrs
 from headworks.errors import EngineError
 from headworks.model import FrozenMap, Metrics, Observation, Plan, Request, Slot
 from headworks.model.parts import known_metrics
+from headworks.model.spoken import spoken
 from headworks_storm.nimbus.answer import Answer, Layout, layouts
 from headworks_storm.nimbus.free_slots import SHARE, FreeSlots, plan_free_slots
 from headworks_storm.nimbus.seat_slots import assign_seat_slots
@@ -157,6 +158,8 @@ def _answer(snapshot: Snapshot, granted: Mapping[str, Slot], free: FreeSlots) ->
             status[name] = f"{status[name]}; to top up, restarts the worker on {workers}"
         if each.unread and name in status:
             status[name] = f"{status[name]}; {each.unread}"
+    say = spoken(snapshot.nodes, (each.topology for each in snapshot.scheduled))
+    status = {name: say(text) for name, text in status.items()}
     return Answer(layouts=changed, status=FrozenMap(status), last_resort=tuple(_last_resort(snapshot, wanted, free)))
 
 

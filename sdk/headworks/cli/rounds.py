@@ -112,18 +112,21 @@ def round_text(done: Round, *, as_json: bool) -> tuple[str, str]:
     # numpy, cattrs and rich cost 0.2 s, which the list of commands does not need.
     from headworks.cli.tables import moves_table, repairs_table
     from headworks.documents import unstructure
+    from headworks.model.spoken import spoken
 
     if as_json:
         return "", json.dumps(unstructure(done), ensure_ascii=False, allow_nan=False) + "\n"
     lines = (f"round {done.number}: {done.outcome}: {done.message}", *(f"  {each}" for each in done.warnings))
-    message = printable("".join(f"{line}\n" for line in (*lines, *(f"  {each}" for each in done.notes))))
+    asked = done.request
+    say = str if asked is None else spoken(asked.cluster.nodes, asked.topologies)
+    message = printable(say("".join(f"{line}\n" for line in (*lines, *(f"  {each}" for each in done.notes)))))
     if done.plan is None or not done.plan.moves:
         return message, ""
     screen = console()
     with screen.capture() as captured:
         if done.plan.repaired:
-            screen.print(repairs_table(done.plan))
-        screen.print(moves_table(done.plan))
+            screen.print(repairs_table(done.plan, say))
+        screen.print(moves_table(done.plan, say))
     return message, trimmed(captured.get())
 
 

@@ -19,7 +19,7 @@ from headworks.report.format import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from headworks.api import Comparison, Row
     from headworks.model import Move, Plan, Request
@@ -99,11 +99,17 @@ def plan_tables(plan: Plan, request: Request) -> list[Any]:
     return tables
 
 
-def repairs_table(plan: Plan) -> Any:
-    """Table of the tasks that are not where the scheduler decided; those of one component alike share a line."""
+def repairs_table(plan: Plan, say: Callable[[str], str] = str) -> Any:
+    """Table of the tasks that are not where the scheduler decided; those of one component alike share a line.
+
+    Args:
+        plan: The plan.
+        say: Writes ids as people know them.
+    """
     columns = ("component", "decided", "planned", "why", "tasks")
     title = f"{len(plan.repaired):,} tasks are not where {plan.provenance.scheduler or 'the scheduler'} decided"
-    return table(title, columns, _shortened(repair_rows(plan)), numbers=("tasks",))
+    rows = [(*map(say, texts), number) for *texts, number in repair_rows(plan)]
+    return table(title, columns, _shortened(rows), numbers=("tasks",))
 
 
 def constraint_tables(request: Request, plans: Mapping[str, Plan]) -> list[Any]:
@@ -119,10 +125,15 @@ def status_text(plan: Plan) -> str:
     return f"starves {', '.join(sorted({each.subject for each in plan.reasons if each.code == STARVED}))}"
 
 
-def moves_table(plan: Plan) -> Any:
-    """Table of moves; those of one component between the same nodes share a line."""
+def moves_table(plan: Plan, say: Callable[[str], str] = str) -> Any:
+    """Table of moves; those of one component between the same nodes share a line.
+
+    Args:
+        plan: The plan.
+        say: Writes ids as people know them.
+    """
     count = Counter(_line(move) for move in plan.moves)
-    lines = [(*line, number) for line, number in count.items()]
+    lines = [(*map(say, line), number) for line, number in count.items()]
     title = f"{len(plan.moves):,} moves"
     return table(title, ("move", "component", "from", "to", "tasks"), _shortened(lines), numbers=("tasks",))
 

@@ -1,0 +1,38 @@
+"""Names that people know in place of ids that an engine made: a host for a supervisor, a name for a topology."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from headworks.model.cluster import Node
+    from headworks.model.topology import Topology
+
+
+def spoken(nodes: Iterable[Node], topologies: Iterable[Topology]) -> Callable[[str], str]:
+    """A function that writes a text with hosts and names in place of ids.
+
+    An id gives way where it holds the host or the name and more, as Storm's do, and nothing else is called so.
+
+    Args:
+        nodes: Nodes that the text may name.
+        topologies: Topologies that it may name.
+    """
+    hosts = [(each.id, each.hostname) for each in nodes if each.id.endswith(f"-{each.hostname}")]
+    names = [(each.id, each.name) for each in topologies if each.name and each.id.startswith(f"{each.name}-")]
+    known = dict((*_alone(hosts), *_alone(names)))
+    if not known:
+        return str
+    longest_first = sorted(known, key=len, reverse=True)
+    found = re.compile(rf"(?<![\w-])({'|'.join(map(re.escape, longest_first))})(?![\w-])")
+    return lambda text: found.sub(lambda each: known[each[0]], text)
+
+
+def _alone(pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """The pairs whose second is nobody else's."""
+    count = Counter(name for _, name in pairs)
+    return [(one, name) for one, name in pairs if count[name] == 1]

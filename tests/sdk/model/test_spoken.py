@@ -1,0 +1,31 @@
+"""People read hosts and names, not the ids that an engine made of them."""
+
+from __future__ import annotations
+
+from headworks.model import Node, Resources, Topology
+from headworks.model.spoken import spoken
+
+UUID = "15343eb4-7c4e-4f3c-9d51-0a8f6f0c2d11"
+
+
+def node(name, host=None):
+    return Node(id=name, host=host, capacity=Resources())
+
+
+def test_ids_that_hold_the_host_or_the_name_give_way():
+    say = spoken(
+        [node(f"{UUID}-n1.example", "n1.example"), node("plain", "n2.example")],
+        [Topology(id="words-1-1764412345", name="words"), Topology(id="other", name="shown")],
+    )
+    assert say(f"words-1-1764412345/count/3 has no room on {UUID}-n1.example:6700") == (
+        "words/count/3 has no room on n1.example:6700"
+    )
+    assert say("other on plain") == "other on plain"
+    assert say(f"x{UUID}-n1.example") == f"x{UUID}-n1.example"
+
+
+def test_an_id_stays_where_two_have_its_host_or_name():
+    two = [node(f"{number}{UUID[1:]}-n1", "n1") for number in (1, 2)]
+    same = [Topology(id=f"words-{number}-1764412345", name="words") for number in (1, 2)]
+    say = spoken(two, same)
+    assert say(f"{two[0].id} and words-1-1764412345") == f"{two[0].id} and words-1-1764412345"
