@@ -72,6 +72,10 @@ class Tally:
         """Compile and submit numbered tuples of two spouts, so many and so many in a second of each."""
         self._submit("NumbersTopology", name, str(tuples), str(rate), str(acked).lower(), json.dumps(conf))
 
+    def submit_metrics(self, name: str, **conf: Any) -> None:
+        """Compile and submit bolts with metrics, of which it writes down what Storm tells; it needs a `Movable`."""
+        self._submit("MetricsTopology", name, json.dumps(conf))
+
     def submit_held(self, name: str, *, rate: float, **conf: Any) -> None:
         """Compile and submit numbers that are sent once, and held by sinks for seconds before they acknowledge them."""
         (self.counts_folder / name).mkdir(parents=True, exist_ok=True)
@@ -154,5 +158,6 @@ def compiled(version: str) -> bytes:
     sources = sorted(Path(__file__).with_name("java").glob("*.java"))
     with tempfile.TemporaryDirectory() as folder:
         jar = Path(folder, "tally.jar")
-        path = (own_jars().bridge, *jars.lib)
+        own = own_jars()
+        path = (own.bridge, own.seats, *jars.lib)
         return compile_sources(jar, sources, path, what="topologies of tests", version=version).read_bytes()

@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.Consumer;
 import org.apache.storm.Constants;
 import org.apache.storm.ICredentialsListener;
 import org.apache.storm.task.IBolt;
@@ -58,6 +59,7 @@ public final class SeatBolt implements IBolt, ICredentialsListener, Wrapped, Sea
         thread = Thread.currentThread();
         leaving = new ArrayList<>();
         SeatWait.join(this);
+        SeatMetrics.expect(context);
         SeatWorker worker = SeatWorker.of(context);
         SeatHandover.mark(worker.emission(context.getThisTaskId()), collector);
         arrivals = worker.arrivals(this, context.getThisTaskId());
@@ -85,6 +87,37 @@ public final class SeatBolt implements IBolt, ICredentialsListener, Wrapped, Sea
     void occupy() {
         awake = true;
         resident = Resident.prepared(spec, conf, context, collector, credentials);
+    }
+
+    /**
+     * Find out, on a thread of its own, whether another instance of the bolt takes a state: it is prepared, given the state and
+     * cleaned up.
+     *
+     * @param give gives it the state
+     * @param answer told why not; null if it does, or cannot be prepared beside the one that lives here
+     */
+    void rehearse(Consumer<IBolt> give, Consumer<String> answer) {
+        Map<String, String> shown = credentials;
+        Thread trial = new Thread(() -> answer.accept(rehearsed(give, shown)), "headworks-trial");
+        trial.setDaemon(true);
+        trial.start();
+    }
+
+    private String rehearsed(Consumer<IBolt> give, Map<String, String> shown) {
+        Resident other;
+        try {
+            other = Resident.apart(spec, conf, context, shown);
+        } catch (RuntimeException | Error unprepared) {
+            return null; // the other worker tells, if it is so there too
+        }
+        try {
+            give.accept(other.bolt);
+            return null;
+        } catch (RuntimeException | Error failed) {
+            return "its state (movable) can be written and not be read again: " + failed;
+        } finally {
+            other.end();
+        }
     }
 
     /** Who lives here, null if nobody does. */

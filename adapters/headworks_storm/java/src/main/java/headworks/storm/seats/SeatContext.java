@@ -4,36 +4,50 @@ import com.codahale.metrics.Counter;
 import com.codahale.metrics.Gauge;
 import com.codahale.metrics.Histogram;
 import com.codahale.metrics.Meter;
+import com.codahale.metrics.Metric;
 import com.codahale.metrics.MetricSet;
 import com.codahale.metrics.Timer;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.apache.storm.hooks.ITaskHook;
-import org.apache.storm.metric.api.CombinedMetric;
-import org.apache.storm.metric.api.ICombiner;
 import org.apache.storm.metric.api.IMetric;
-import org.apache.storm.metric.api.IReducer;
-import org.apache.storm.metric.api.ReducedMetric;
 import org.apache.storm.task.TopologyContext;
 
 /**
- * The context of a logical task: ids, streams and tasks are those that it would have without seats. Metrics, data of the
- * executor and resources of the worker are those of the physical task.
+ * The context of a logical task: ids, streams and tasks are those that it would have without seats. Data of the executor and
+ * resources of the worker are those of the physical task; so are metrics and hooks, as long as the task lives there.
  */
 final class SeatContext extends TopologyContext {
     private final SeatWorker worker;
     private final TopologyContext physical;
+    private final SeatMetrics metrics;
+    private final AtomicBoolean prepared;
+    private final boolean apart;
+    private final List<SeatHook> hooks = new ArrayList<>();
 
     SeatContext(SeatWorker worker, TopologyContext physical) {
+        this(worker, physical, SeatMetrics.of(physical), new AtomicBoolean(), false);
+    }
+
+    private SeatContext(SeatWorker worker, TopologyContext physical, SeatMetrics metrics, AtomicBoolean prepared, boolean apart) {
         super(worker.topology, worker.context.getConf(), worker.components, worker.tasks, worker.fields,
             physical.getBlobToLastKnownVersion(), physical.getStormId(), physical.getCodeDir(), physical.getPIDDir(),
             worker.ids.logical(physical.getThisTaskId()), physical.getThisWorkerPort(), physical.getThisWorkerTasks(),
-            Map.of(), Map.of(), new HashMap<>(), new HashMap<>(), new AtomicBoolean(), null);
+            Map.of(), Map.of(), new HashMap<>(), new HashMap<>(), prepared, null);
         this.worker = worker;
         this.physical = physical;
+        this.metrics = metrics;
+        this.prepared = prepared;
+        this.apart = apart;
+    }
+
+    /** The context of an instance that tries something: nothing of what it registers reaches the executor. */
+    static SeatContext apart(SeatWorker worker, TopologyContext physical) {
+        return new SeatContext(worker, physical, SeatMetrics.apart(physical), new AtomicBoolean(), true);
     }
 
     @Override
@@ -53,12 +67,17 @@ final class SeatContext extends TopologyContext {
 
     @Override
     public void setExecutorData(String name, Object data) {
-        physical.setExecutorData(name, data);
+        if (apart) {
+            super.setExecutorData(name, data);
+        } else {
+            physical.setExecutorData(name, data);
+        }
     }
 
     @Override
     public Object getExecutorData(String name) {
-        return physical.getExecutorData(name);
+        Object own = apart ? super.getExecutorData(name) : null;
+        return own != null ? own : physical.getExecutorData(name);
     }
 
     /** Storm calls hooks with physical ids; these are told of logical ones. */
@@ -66,62 +85,66 @@ final class SeatContext extends TopologyContext {
     public void addTaskHook(ITaskHook hook) {
         hook.prepare(getConf(), this);
         getHooks().add(hook);
-        physical.addTaskHook(new SeatHook(hook, worker));
+        SeatHook told = new SeatHook(hook, worker);
+        hooks.add(told);
+        if (!apart) {
+            physical.addTaskHook(told);
+        }
     }
 
+    /** Of the other kinds of metrics Storm makes one of these. */
     @Deprecated // in Storm
     @Override
     public <T extends IMetric> T registerMetric(String name, T metric, int seconds) {
-        return physical.registerMetric(name, metric, seconds);
-    }
-
-    @Deprecated // in Storm
-    @Override
-    @SuppressWarnings("rawtypes") // as in Storm
-    public ReducedMetric registerMetric(String name, IReducer reducer, int seconds) {
-        return physical.registerMetric(name, reducer, seconds);
-    }
-
-    @Deprecated // in Storm
-    @Override
-    @SuppressWarnings("rawtypes") // as in Storm
-    public CombinedMetric registerMetric(String name, ICombiner combiner, int seconds) {
-        return physical.registerMetric(name, combiner, seconds);
-    }
-
-    @Deprecated // in Storm
-    @Override
-    public IMetric getRegisteredMetricByName(String name) {
-        return physical.getRegisteredMetricByName(name);
+        T registered = super.registerMetric(name, metric, seconds);
+        metrics.add(name, registered, seconds);
+        return registered;
     }
 
     @Override
     public Timer registerTimer(String name) {
-        return physical.registerTimer(name);
+        return metrics.add(metrics.registry.timer(name, physical));
     }
 
     @Override
     public Histogram registerHistogram(String name) {
-        return physical.registerHistogram(name);
+        return metrics.add(metrics.registry.histogram(name, physical));
     }
 
     @Override
     public Meter registerMeter(String name) {
-        return physical.registerMeter(name);
+        return metrics.add(metrics.registry.meter(name, physical));
     }
 
     @Override
     public Counter registerCounter(String name) {
-        return physical.registerCounter(name);
+        return metrics.add(metrics.registry.counter(name, physical));
     }
 
     @Override
     public <T> Gauge<T> registerGauge(String name, Gauge<T> gauge) {
-        return physical.registerGauge(name, gauge);
+        return metrics.add(metrics.registry.gauge(name, gauge, physical));
     }
 
     @Override
     public void registerMetricSet(String prefix, MetricSet set) {
-        physical.registerMetricSet(prefix, set);
+        Map<String, Metric> found = set.getMetrics(); // some make others each time
+        metrics.registry.metricSet(prefix, () -> found, physical);
+        found.values().forEach(metrics::add);
+    }
+
+    /** Its component is made: metrics of the older interface are no longer taken. */
+    void prepared() {
+        prepared.set(true);
+    }
+
+    /** The task lives elsewhere from now on: its metrics are no longer told of. */
+    void leave() {
+        metrics.leave();
+    }
+
+    /** Nothing happens here any more. */
+    void end() {
+        hooks.forEach(SeatHook::end);
     }
 }

@@ -154,21 +154,28 @@ final class SeatHandover implements Arrivals, Effects<TupleImpl> {
     /**
      * Take a snapshot for a trial, before a move; from any thread.
      *
-     * @param answer told why not, null if the state can be had; on the executor's thread
+     * @param answer told why not, null if the state can be had; on any thread
      */
     void attempt(Consumer<String> answer) {
-        order(() -> answer.accept(attempt()));
+        order(() -> {
+            try {
+                attempted(answer);
+            } catch (SnapshotException failed) {
+                answer.accept(failed.getMessage());
+            }
+        });
     }
 
-    private String attempt() {
-        try {
-            if (!handover.owner() || !handover.settled()) {
-                return "its last move is not settled";
-            }
-            snapshots.attempt(seat.resident().bolt, seat.resident().census());
-            return null;
-        } catch (SnapshotException failed) {
-            return failed.getMessage();
+    private void attempted(Consumer<String> answer) throws SnapshotException {
+        if (!handover.owner() || !handover.settled()) {
+            answer.accept("its last move is not settled");
+            return;
+        }
+        byte[] content = snapshots.attempt(seat.resident().bolt, seat.resident().census());
+        if (snapshots.movable()) {
+            seat.rehearse(bolt -> snapshots.give(bolt, content), answer);
+        } else {
+            answer.accept(null);
         }
     }
 

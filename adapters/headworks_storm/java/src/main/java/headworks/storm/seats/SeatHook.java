@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
+import org.apache.storm.hooks.BaseTaskHook;
 import org.apache.storm.hooks.ITaskHook;
 import org.apache.storm.hooks.info.BoltAckInfo;
 import org.apache.storm.hooks.info.BoltExecuteInfo;
@@ -17,7 +18,9 @@ import org.apache.storm.tuple.TupleImpl;
 
 /** Tells a hook that a component added what happens, with logical ids; not of what goes over Headworks's own stream. */
 final class SeatHook implements ITaskHook {
-    private final ITaskHook hook;
+    private static final ITaskHook NONE = new BaseTaskHook();
+
+    private volatile ITaskHook hook;
     private final SeatWorker worker;
 
     SeatHook(ITaskHook hook, SeatWorker worker) {
@@ -33,6 +36,13 @@ final class SeatHook implements ITaskHook {
     @Override
     public void cleanup() {
         hook.cleanup();
+    }
+
+    /** Tell it of nothing any more: Storm keeps hooks as long as the executor. */
+    void end() {
+        ITaskHook last = hook;
+        hook = NONE;
+        last.cleanup();
     }
 
     @Override

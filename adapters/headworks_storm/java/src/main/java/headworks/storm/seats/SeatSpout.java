@@ -49,8 +49,10 @@ public final class SeatSpout implements ISpout, ICredentialsListener, Wrapped {
             SeatMessage.values(index, SeatMessage.DIRECT, Message.mark(task, epoch))));
         spout = (ISpout) Wrapped.component(spec, true);
         setCredentials(credentials);
-        spout.open(worker.plain(conf), new SeatContext(worker, context),
+        SeatContext own = new SeatContext(worker, context);
+        spout.open(worker.plain(conf), own,
             new SpoutOutputCollector(new SeatSpoutCollector(collector, emission, worker.ids, tally)));
+        own.prepared();
     }
 
     @Override

@@ -54,6 +54,11 @@ final class Snapshots {
         return found;
     }
 
+    /** Whether the bolt writes and reads its state itself. */
+    boolean movable() {
+        return !state.startsWith(FIELDS) && !state.equals(Seating.STATELESS);
+    }
+
     /** The state of a bolt. */
     byte[] take(IBolt bolt) throws SnapshotException {
         byte[] content;
@@ -70,14 +75,14 @@ final class Snapshots {
     }
 
     /**
-     * Find out whether the state of a bolt can be had, and read again where it goes.
+     * The state of a bolt, if it can be had, and, but for one that the bolt reads itself, be read again.
      *
      * @param census of the bolt since it was prepared
      */
-    void attempt(IBolt bolt, Census census) throws SnapshotException {
+    byte[] attempt(IBolt bolt, Census census) throws SnapshotException {
         byte[] content = take(bolt);
         if (!state.startsWith(FIELDS)) {
-            return; // what was declared to have none, or to read its own
+            return content;
         }
         try {
             new KryoValuesDeserializer(conf).deserialize(content);
@@ -90,6 +95,7 @@ final class Snapshots {
             throw new SnapshotException("its bolt keeps " + String.join(", ", changed) + ", which changed since it was "
                 + "prepared, and which " + state + " does not name", null);
         }
+        return content;
     }
 
     private List<String> names() {
@@ -122,7 +128,7 @@ final class Snapshots {
                 for (int i = 0; i < fields.size(); i++) {
                     fields.get(i).set(own, values.get(i));
                 }
-            } else if (!state.equals(Seating.STATELESS)) {
+            } else if (movable()) {
                 ((Movable) own).restore(content);
             }
         } catch (ReflectiveOperationException failed) {

@@ -25,7 +25,8 @@ class ContextTest {
         "setSubscribedState(String,ISubscribedState)", "setSubscribedState(String,String,ISubscribedState)",
         "getBlobToLastKnownVersion()", "getThisTaskId()", "getThisComponentId()", "getThisOutputFields(String)",
         "getThisOutputFieldsForStreams()", "getThisStreams()", "getThisTaskIndex()", "getThisInputFields()",
-        "getThisSources()", "getThisTargets()", "setTaskData(String,Object)", "getTaskData(String)", "getHooks()");
+        "getThisSources()", "getThisTargets()", "setTaskData(String,Object)", "getTaskData(String)", "getHooks()",
+        "registerMetric(String,IReducer,int)", "registerMetric(String,ICombiner,int)", "getRegisteredMetricByName(String)");
     /** Storm gives a task's context none of these. */
     private static final Set<String> NOT_OF_A_TASK = Set.of("getAssignmentId()", "getTaskToNodePort()", "getNodeToHost()");
 

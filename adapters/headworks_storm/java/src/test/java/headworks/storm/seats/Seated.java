@@ -11,6 +11,7 @@ import org.apache.storm.Config;
 import org.apache.storm.daemon.StormCommon;
 import org.apache.storm.generated.NodeInfo;
 import org.apache.storm.generated.StormTopology;
+import org.apache.storm.metric.api.IMetric;
 import org.apache.storm.metrics2.StormMetricRegistry;
 import org.apache.storm.task.TopologyContext;
 import org.apache.storm.task.WorkerTopologyContext;
@@ -80,8 +81,13 @@ final class Seated {
 
     /** The context of one of the components' tasks, as bolts and spouts are prepared with. */
     TopologyContext task(int task) {
+        return task(task, new HashMap<>(), new AtomicBoolean(), new StormMetricRegistry());
+    }
+
+    /** The same, with what its executor has of metrics. */
+    TopologyContext task(int task, Map<Integer, Map<Integer, Map<String, IMetric>>> metrics, AtomicBoolean begun,
+            StormMetricRegistry registry) {
         return new TopologyContext(topology, conf, components, tasks, fields, new HashMap<>(), id, "/code", "/pids", task,
-            PORT, new ArrayList<>(components.keySet()), new HashMap<>(), new HashMap<>(), new HashMap<>(), new HashMap<>(),
-            new AtomicBoolean(), new StormMetricRegistry());
+            PORT, new ArrayList<>(components.keySet()), new HashMap<>(), new HashMap<>(), new HashMap<>(), metrics, begun, registry);
     }
 }
