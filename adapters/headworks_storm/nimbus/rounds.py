@@ -64,7 +64,11 @@ def grant(snapshot: Snapshot, wish: Mapping[str, Slot]) -> dict[str, Slot]:
     ports = {Slot(node.id, port) for node in snapshot.nodes for port in node.slots}
     open_ports = {slot for slot in ports if slot.node not in snapshot.blacklisted}
     granted: dict[str, Slot] = {}
-    wanted = [each for each in snapshot.scheduled if each.executors and each.executors.keys() <= wish.keys()]
+    wanted = [
+        each
+        for each in snapshot.scheduled
+        if each.executors and each.executors.keys() <= wish.keys() and not (each.shares_memory and each.unassigned)
+    ]
     # Tenants as they would be with the whole wish: two topologies may swap slots, which neither could have alone.
     taken = _tenants(
         snapshot.scheduled, {**snapshot.assignment, **{t: wish[t] for each in wanted for t in each.executors}}
@@ -114,13 +118,13 @@ def decide(
     if seats.lacking and snapshot.resort:
         seats = assign_seat_slots(snapshot.opened(), granted)
     granted |= seats.slots
-    seated = {task for each in snapshot.scheduled if each.seating for task in each.unassigned}
-    if all(task in granted or task in seated for task in snapshot.unassigned):
+    aside = {task for each in snapshot.scheduled if each.seating or each.shares_memory for task in each.unassigned}
+    if all(task in granted or task in aside for task in snapshot.unassigned):
         return RoundDecision(answer=_answer(snapshot, granted, FreeSlots(lacking=seats.lacking)))
     seen = _without_waiting(snapshot, granted).observation()
     running = FrozenMap({**snapshot.assignment, **granted})
     seen = complete(attrs.evolve(seen, assignment=running, metrics=known_metrics(metrics, seen)))
-    others = [each for each in snapshot.scheduled if not each.seating]
+    others = [each for each in snapshot.scheduled if not (each.seating or each.shares_memory)]
     resort = snapshot.opened().observation().cluster if snapshot.resort and snapshot.blacklisted else None
     free = plan_free_slots(seen, others, schedule, seconds=SHARE * snapshot.timeout, top_up=top_up, resort=resort)
     free = attrs.evolve(free, lacking=FrozenMap({**free.lacking, **seats.lacking}))
@@ -166,13 +170,16 @@ def _answer(snapshot: Snapshot, granted: Mapping[str, Slot], free: FreeSlots) ->
 def _last_resort(snapshot: Snapshot, wanted: Mapping[str, Slot], free: FreeSlots) -> Iterator[str]:
     """Topologies whose executors Storm's own scheduler may place: none, unless some lack a slot for want of room alone.
 
-    It knows no constraints and no seats, and nothing of what a scheduler leaves out on purpose.
+    It knows no constraints and no seats, and nothing of what a scheduler leaves out on purpose. Those whose components
+    share memory are its own in any case.
     """
+    yield from (each.topology.id for each in snapshot.scheduled if each.shares_memory and each.unassigned)
     open_to_all = [
         each
         for each in snapshot.scheduled
         if each.unassigned
         and each.seating is None
+        and not each.shares_memory
         and each.topology.id not in free.chosen
         and not any(rule.is_hard for rule in each.topology.constraints)
     ]

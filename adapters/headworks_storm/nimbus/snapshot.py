@@ -62,6 +62,9 @@ class Scheduled:
     `unread` says what of its constraints was left out, "" if nothing was. If tasks have seats (`seating`), each seat
     is an executor, and none may move: the worker that it leaves would restart, and the one that it joins. Where tasks
     are shown in place of seats, `idle` has the slots of those that do not work; all else is of those that do.
+
+    If components share memory (`shares_memory`), Storm's own scheduler places the executors: the model has no word for
+    what a worker or a node needs once. They do not move.
     """
 
     topology: Topology
@@ -71,6 +74,7 @@ class Scheduled:
     unread: str = ""
     seating: Seating | None = None
     idle: FrozenMap[str, Slot] = FrozenMap()
+    shares_memory: bool = False
 
     @property
     def unassigned(self) -> tuple[str, ...]:
@@ -126,9 +130,10 @@ class Snapshot:
     def observation(self) -> Observation:
         """The same as a monitor reports it, without metrics.
 
-        A blacklisted node offers just what runs there: it keeps its tasks and gets no more.
+        A blacklisted node offers just what runs there: it keeps its tasks and gets no more. A topology whose components
+        share memory, and of which nothing runs, is left out.
         """
-        topologies = tuple(each.topology for each in self.scheduled)
+        topologies = tuple(each.topology for each in self.scheduled if each.assignment or not each.shares_memory)
         cluster = Cluster(nodes=tuple(map(self._offer, self.nodes)))
         return Observation(cluster=cluster, topologies=topologies, assignment=self.assignment)
 
@@ -189,10 +194,15 @@ def _node(data: Mapping[str, Any]) -> Node:
         host=data["host"],
         rack=data["rack"],
         slots=tuple(sorted(data["ports"])),
-        capacity=_resources(data["resources"]),
+        capacity=_left(_resources(data["resources"]), _resources(data.get("beside") or {})),
         machine_type=data.get("machine"),
         bandwidth=_rate(data.get("bandwidth")),
     )
+
+
+def _left(offered: Resources, beside: Resources) -> Resources:
+    """What a supervisor offers to executors, without what Storm counts there beside what they ask for."""
+    return Resources({name: max(amount - beside.get(name, 0.0), 0.0) for name, amount in offered.items()})
 
 
 def _rate(said: str | None) -> float | None:
@@ -209,12 +219,13 @@ def _scheduled(data: Mapping[str, Any], isolated: int | None) -> Scheduled:
     components = [each for each in data["components"] if each["executors"]]
     names = shown(each["id"] for each in components)
     conf = data["conf"]
+    shares_memory = data.get("shares_memory") is True
     seating, constraints = seating_of(conf, components, names), constraints_of(conf, names.keys())
     components = renamed(components, names)
     streams = (_stream(each["id"], item) for each in components for item in each["inputs"])
     topology = Topology(
         id=data["id"],
-        components=tuple(_component(each, movable=seating is None) for each in components),
+        components=tuple(_component(each, movable=seating is None and not shares_memory) for each in components),
         streams=tuple(each for each in streams if seating is None or each.name != STREAM),
         owner=data["owner"],
         priority=data["priority"],
@@ -239,6 +250,7 @@ def _scheduled(data: Mapping[str, Any], isolated: int | None) -> Scheduled:
         assignment=FrozenMap(placed),
         unread=unread_constraints(conf, names.keys()),
         seating=seating,
+        shares_memory=shares_memory,
     )
 
 

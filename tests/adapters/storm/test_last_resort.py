@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -32,16 +33,28 @@ def jvm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         yield found
 
 
+@contextlib.contextmanager
+def answered(jvm: Any, host: PluginHost, name: str, folder: Path, own: str = "") -> Iterator[Any]:
+    """Headworks's scheduler in a JVM, which this process answers, with Storm's scheduler of a name as its stand-in."""
+    endpoint = folder / "endpoint.json"
+    nimbus = jvm.headworks.storm.HeadworksScheduler()
+    conf = jvm.headworks.storm.RandomClusters.conf()
+    conf.put("headworks.endpoint", str(endpoint))
+    conf.put("nimbus.monitor.freq.secs", PATIENCE)
+    conf.put("headworks.timeout.ms", 900 * PATIENCE)
+    if own:
+        conf.put("headworks.own.scheduler", f"org.apache.storm.scheduler.resource.{own}")
+    nimbus.prepare(conf, jvm.org.apache.storm.metric.StormMetricsRegistry())
+    with Bridge(Rounds(lambda request: host.schedule(name, request, {})).answer, endpoint):
+        yield nimbus
+    nimbus.cleanup()
+
+
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("name", CLUSTERS)
 def test_what_the_stand_in_would_place_is_placed(jvm: Any, tmp_path: Path, name: str) -> None:
     clusters, host, full = jvm.headworks.storm.RandomClusters, PluginHost.load(), 0
-    endpoint = tmp_path / "endpoint.json"
-    nimbus = jvm.headworks.storm.HeadworksScheduler()
-    conf = {"headworks.endpoint": str(endpoint), "nimbus.monitor.freq.secs": PATIENCE}
-    nimbus.prepare({**conf, "headworks.timeout.ms": 900 * PATIENCE}, jvm.org.apache.storm.metric.StormMetricsRegistry())
-    rounds = Rounds(lambda request: host.schedule(name, request, {}))
-    with Bridge(rounds.answer, endpoint):
+    with answered(jvm, host, name, tmp_path) as nimbus:
         for number in CLUSTERS[name]:
             cluster = clusters.cluster(number)
             before = dict(clusters.layout(cluster))
@@ -55,8 +68,26 @@ def test_what_the_stand_in_would_place_is_placed(jvm: Any, tmp_path: Path, name:
             full += clusters.beyond(cluster) > 0
             if clusters.beyond(cluster) > clusters.beyond(clusters.cluster(number)):
                 assert any("beyond what is declared of" in each for each in said.values()), said
-    nimbus.cleanup()
     assert full > len(CLUSTERS[name]) / 10
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("name", ["even", "resource-aware", "dstorm-plus"])
+def test_no_supervisor_carries_more_than_it_declares_by_what_storm_counts(jvm: Any, tmp_path: Path, name: str) -> None:
+    """Executors share memory, on their heaps, beside them and on their node; Storm's resource-aware one stands in."""
+    clusters, host, shared = jvm.headworks.storm.RandomClusters, PluginHost.load(), 0
+    with answered(jvm, host, name, tmp_path, own="ResourceAwareScheduler") as nimbus:
+        for number in range(60):
+            cluster = clusters.sharing(number)
+            alone = dict(clusters.waiting(clusters.aloneByResources(cluster)))
+            nimbus.schedule(cluster.getTopologies(), cluster)
+            left = dict(clusters.waiting(cluster))
+            said = {each: cluster.getStatus(each) for each in left}
+            assert clusters.beyond(cluster) == 0, (number, said)
+            assert not any("refused" in each or "does not answer" in each for each in said.values()), said
+            assert sum(left.values()) <= sum(alone.values()), (number, left, alone, said)
+            shared += any("placed" in each for each in said.values())
+    assert shared > 10
 
 
 @pytest.mark.storm

@@ -61,6 +61,24 @@ final class Answer {
         named.forEach(each -> lastResort.add(text(each, "topology of last_resort")));
     }
 
+    private Answer(Answer whole, Map<String, String> refused) {
+        nimbus = whole.nimbus;
+        round = whole.round;
+        mode = whole.mode;
+        reason = whole.reason;
+        topologies = new LinkedHashMap<>(whole.topologies);
+        topologies.keySet().removeAll(refused.keySet());
+        status = new LinkedHashMap<>(whole.status);
+        status.putAll(refused);
+        lastResort = new LinkedHashSet<>(whole.lastResort);
+        lastResort.addAll(refused.keySet());
+    }
+
+    /** The same without some topologies, each of which stays as it is for the reason that is given, by id. */
+    Answer without(Map<String, String> refused) {
+        return refused.isEmpty() ? this : new Answer(this, refused);
+    }
+
     /**
      * Read an answer.
      *

@@ -6,6 +6,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.function.Supplier;
 import org.apache.storm.generated.SharedMemory;
 import org.apache.storm.scheduler.Cluster;
@@ -18,7 +19,8 @@ import org.apache.storm.scheduler.resource.normalization.NormalizedResourceReque
 /**
  * Whether an answer may be applied: everything that {@link Cluster#assign} takes on trust.
  *
- * One fault refuses the whole answer, since the rest of it was planned with the faulty part in mind. A worker that stays
+ * One fault refuses the whole answer: whoever made it does not know this cluster. Of a worker with too much heap the
+ * topology alone is refused, and stays as it is; the others have what the answer says. A worker that stays
  * as it is passes wherever it runs (its host may be blacklisted meanwhile, its heap may be Storm's own doing). Whether a
  * supervisor has the CPU and memory is the planner's matter: Storm's own EvenScheduler ignores both, so a cluster may
  * well run beyond them, and refusing would leave executors nowhere. The heap limit is checked, because Nimbus starts the
@@ -29,6 +31,8 @@ final class Check {
 
     private final Cluster cluster;
     private final Map<WorkerSlot, String> tenants = new HashMap<>();
+    /** Why topologies are refused alone, by id. */
+    private final Map<String, String> refused = new TreeMap<>();
 
     private Check(Cluster cluster) {
         this.cluster = cluster;
@@ -37,12 +41,19 @@ final class Check {
     /**
      * Check an answer to a round.
      *
+     * @return what of it may be applied
      * @throws NoPlan it must not be applied; the reason names what is wrong first
      */
-    static void check(Answer answer, Cluster cluster, String nimbus, long round) {
+    static Answer check(Answer answer, Cluster cluster, String nimbus, long round) {
         require(answer.nimbus.equals(nimbus), () -> "it is for another Nimbus");
         require(answer.round == round, () -> "it is for another round");
-        new Check(cluster).topologies(answer.topologies);
+        Check whole = new Check(cluster);
+        whole.topologies(answer.topologies);
+        Answer rest = answer.without(whole.refused);
+        if (rest != answer) {
+            new Check(cluster).topologies(rest.topologies); // slots that a refused one keeps are given to no other
+        }
+        return rest;
     }
 
     private void topologies(Map<String, List<Answer.Worker>> wanted) {
@@ -99,11 +110,13 @@ final class Check {
             () -> "host " + supervisor.getHost() + " is blacklisted");
     }
 
-    private static void heap(TopologyDetails topology, Answer.Worker worker) {
+    private void heap(TopologyDetails topology, Answer.Worker worker) {
         Double limit = topology.getTopologyWorkerMaxHeapSize();
         double heap = heap(topology, worker.executors);
-        require(limit == null || heap <= limit + ROUNDING, () -> "the worker of " + topology.getId() + " in "
-            + name(worker.slot) + " needs " + Math.round(heap) + " MB of heap, more than its limit " + limit);
+        if (limit != null && heap > limit + ROUNDING) {
+            refused.put(topology.getId(), "Headworks's answer for it is refused (the worker in " + name(worker.slot)
+                + " needs " + Math.round(heap) + " MB of heap, more than its limit " + limit + ")");
+        }
     }
 
     private static double heap(TopologyDetails topology, Collection<ExecutorDetails> executors) {

@@ -126,8 +126,8 @@ public final class HeadworksScheduler implements IScheduler {
     private String plan(Cluster cluster) throws InterruptedException {
         try {
             round++;
-            Answer answer = Answer.parse(bridge.ask(Snapshot.write(cluster, nimbus, round, settings.timeout)));
-            Check.check(answer, cluster, nimbus, round);
+            Answer whole = Answer.parse(bridge.ask(Snapshot.write(cluster, nimbus, round, settings.timeout)));
+            Answer answer = Check.check(whole, cluster, nimbus, round);
             shadow = answer.mode == Answer.Mode.OWN;
             if (answer.mode == Answer.Mode.HOLD) {
                 throw NoPlan.held(answer.reason);

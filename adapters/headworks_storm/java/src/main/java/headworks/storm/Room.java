@@ -3,9 +3,13 @@ package headworks.storm;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.TreeSet;
+import org.apache.storm.Constants;
 import org.apache.storm.scheduler.Cluster;
+import org.apache.storm.scheduler.ExecutorDetails;
 import org.apache.storm.scheduler.SchedulerAssignment;
 import org.apache.storm.scheduler.SupervisorDetails;
 import org.apache.storm.scheduler.TopologyDetails;
@@ -30,6 +34,35 @@ final class Room {
             }
         }
         return String.join(", ", hosts);
+    }
+
+    /**
+     * What Storm counts on a supervisor beside what executors ask for each: memory that they share, and CPU that a worker
+     * reserves. By Storm's names; empty if there is none.
+     */
+    static Map<String, Double> beside(Cluster cluster, SupervisorDetails supervisor) {
+        String id = supervisor.getId();
+        double memory = cluster.getScheduledMemoryForNode(id);
+        double cpu = cluster.getScheduledCpuForNode(id);
+        for (SchedulerAssignment assignment : cluster.getAssignments().values()) {
+            TopologyDetails topology = cluster.getTopologies().getById(assignment.getTopologyId());
+            for (Map.Entry<ExecutorDetails, WorkerSlot> each : assignment.getExecutorToSlot().entrySet()) {
+                if (topology != null && each.getValue().getNodeId().equals(id) && topology.hasExecInTopo(each.getKey())) {
+                    memory -= topology.getTotalMemReqTask(each.getKey());
+                    cpu -= topology.getTotalCpuReqTask(each.getKey());
+                }
+            }
+        }
+        Map<String, Double> found = new TreeMap<>();
+        add(found, Constants.COMMON_TOTAL_MEMORY_RESOURCE_NAME, memory);
+        add(found, Constants.COMMON_CPU_RESOURCE_NAME, cpu);
+        return found;
+    }
+
+    private static void add(Map<String, Double> amounts, String name, double amount) {
+        if (amount > ROUNDING) {
+            amounts.put(name, amount);
+        }
     }
 
     /** By how much more is scheduled on a supervisor than it declares, empty if it is not. */

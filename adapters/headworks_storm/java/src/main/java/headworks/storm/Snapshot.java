@@ -93,6 +93,10 @@ final class Snapshot {
         json.writeStringField("rack", racks.getOrDefault(host, DefaultRackDNSToSwitchMapping.DEFAULT_RACK));
         numbers("ports", new TreeSet<>(supervisor.getAllPorts()));
         json.writeObjectField("resources", new TreeMap<>(supervisor.getTotalResources().toNormalizedMap()));
+        Map<String, Double> beside = Room.beside(cluster, supervisor);
+        if (!beside.isEmpty()) {
+            json.writeObjectField("beside", beside);
+        }
         json.writeBooleanField("blacklisted", cluster.isBlacklistedHost(host));
         json.writeStringField("machine", said(supervisor, MACHINE));
         json.writeStringField("bandwidth", said(supervisor, BANDWIDTH));

@@ -54,6 +54,9 @@ final class SnapshotTopology {
         json.writeNumberField("workers", topology.getNumWorkers());
         json.writeObjectField("heap", topology.getTopologyWorkerMaxHeapSize());
         json.writeObjectField("conf", shared(topology.getConf()));
+        if (!topology.getSharedMemoryRequests(topology.getExecutors()).isEmpty()) {
+            json.writeBooleanField("shares_memory", true);
+        }
         json.writeArrayFieldStart("components");
         for (Map.Entry<String, List<ExecutorDetails>> component : components.entrySet()) {
             component(component.getKey(), component.getValue());

@@ -3,12 +3,15 @@ package headworks.storm;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import org.apache.storm.Config;
+import org.apache.storm.generated.SharedMemory;
 import org.apache.storm.generated.StormTopology;
 import org.apache.storm.metric.StormMetricsRegistry;
 import org.apache.storm.scheduler.Cluster;
@@ -74,6 +77,19 @@ final class Clusters {
             executors.put(executor(task), task < parallelism ? "spout-0" : "bolt-0");
         }
         return new TopologyDetails(name + "-id", conf, graph, workers, executors, 0, "root");
+    }
+
+    /** The same topology, of whose bolts' executors those in one worker, and those on one node, share memory. */
+    static TopologyDetails sharing(TopologyDetails topology, double heap, double worker, double node) {
+        StormTopology graph = topology.getTopology().deepCopy();
+        SharedMemory shared = new SharedMemory("shared");
+        shared.set_on_heap(heap);
+        shared.set_off_heap_worker(worker);
+        shared.set_off_heap_node(node);
+        graph.put_to_shared_memory("shared", shared);
+        graph.put_to_component_to_shared_memory("bolt-0", new HashSet<>(Set.of("shared")));
+        return new TopologyDetails(topology.getId(), topology.getConf(), graph, topology.getNumWorkers(),
+            topology.getExecutorToComponent(), 0, "root");
     }
 
     static ExecutorDetails executor(int task) {

@@ -7,12 +7,15 @@ import java.util.Map;
 import java.util.Random;
 import java.util.TreeMap;
 import org.apache.storm.Config;
+import org.apache.storm.metric.StormMetricsRegistry;
 import org.apache.storm.scheduler.Cluster;
 import org.apache.storm.scheduler.EvenScheduler;
+import org.apache.storm.scheduler.IScheduler;
 import org.apache.storm.scheduler.SchedulerAssignment;
 import org.apache.storm.scheduler.SupervisorDetails;
 import org.apache.storm.scheduler.Topologies;
 import org.apache.storm.scheduler.TopologyDetails;
+import org.apache.storm.scheduler.resource.ResourceAwareScheduler;
 import org.apache.storm.scheduler.resource.normalization.NormalizedResources;
 
 /** Random clusters on which topologies run, have lost executors with a supervisor, or are new; many are full. */
@@ -20,17 +23,44 @@ public final class RandomClusters {
     private RandomClusters() {
     }
 
-    /** A cluster by its number. */
+    /** Settings of their Nimbus. */
+    public static Map<String, Object> conf() {
+        return Clusters.conf();
+    }
+
+    /** A cluster by its number, where Storm's even scheduler placed what runs. */
     public static Cluster cluster(long seed) {
         Random dice = new Random(seed);
-        Map<String, SupervisorDetails> supervisors = supervisors(dice);
+        return cluster(dice, topologies(dice), new EvenScheduler());
+    }
+
+    /** A cluster of topologies whose executors share memory, some of them, where the resource-aware one placed what runs. */
+    public static Cluster sharing(long seed) {
+        Random dice = new Random(seed);
+        List<TopologyDetails> topologies = topologies(dice);
+        topologies.replaceAll(each -> dice.nextBoolean() ? each : Clusters.sharing(each, 64, 64.0 * dice.nextInt(3), 128));
+        return cluster(dice, topologies, resourceAware());
+    }
+
+    private static IScheduler resourceAware() {
+        ResourceAwareScheduler scheduler = new ResourceAwareScheduler();
+        scheduler.prepare(Clusters.conf(), new StormMetricsRegistry());
+        return scheduler;
+    }
+
+    private static List<TopologyDetails> topologies(Random dice) {
         List<TopologyDetails> topologies = new ArrayList<>();
         for (int i = 0; i <= dice.nextInt(5); i++) {
             topologies.add(Clusters.topology("t" + i, 1 + dice.nextInt(12), 1 + dice.nextInt(4)));
         }
+        return topologies;
+    }
+
+    private static Cluster cluster(Random dice, List<TopologyDetails> topologies, IScheduler scheduler) {
+        Map<String, SupervisorDetails> supervisors = supervisors(dice);
         int running = dice.nextInt(topologies.size() + 1);
         Cluster before = made(supervisors, Map.of(), topologies.subList(0, running));
-        new EvenScheduler().schedule(before.getTopologies(), before);
+        scheduler.schedule(before.getTopologies(), before);
         Map<String, SchedulerAssignment> stay = new HashMap<>();
         if (supervisors.size() > 1 && dice.nextInt(3) > 0) {
             String lost = supervisors.keySet().iterator().next();
@@ -69,8 +99,17 @@ public final class RandomClusters {
 
     /** The same cluster after a round in which nobody plans: what runs stays, the stand-in places the rest. */
     public static Cluster alone(Cluster cluster) {
+        return alone(cluster, new EvenScheduler());
+    }
+
+    /** The same where the resource-aware scheduler is the stand-in. */
+    public static Cluster aloneByResources(Cluster cluster) {
+        return alone(cluster, resourceAware());
+    }
+
+    private static Cluster alone(Cluster cluster, IScheduler standIn) {
         Cluster copy = new Cluster(cluster);
-        new Fallback(new EvenScheduler()).place(copy);
+        new Fallback(standIn).place(copy);
         return copy;
     }
 

@@ -87,9 +87,20 @@ class RefusedTest {
     }
 
     @Test
-    void moreHeapThanAWorkerMayHave() {
-        assertHeld(Script.assign("fresh-id", "[['s2',6700,[0,0,1,1,2,2,3,3,4,4,5,5,6,6]]]"),
-            "the worker of fresh-id in s2:6700 needs 896 MB of heap, more than its limit 768.0");
+    void halfWithMoreHeapThanAWorkerMayHave() {
+        assertHeld(Script.assign("fresh-id", "[['s2',6700,[0,0,1,1,2,2,3,3,4,4,5,5,6,6]]]"), "it starts fresh-id with 7 "
+            + "of its 8 executors, and a topology starts whole or not at all");
+    }
+
+    @Test
+    void ofMoreHeapThanAWorkerMayHaveTheTopologyAlone() {
+        Planner planner = Script.mode("assign", "'topologies':{'wc-id':[['s2',6701,[0,0,1,1]],['s1',6700,[2,2,3,3]]],"
+            + "'fresh-id':[['s2',6700,[0,0,1,1,2,2,3,3,4,4,5,5,6,6]],['s3',6700,[7,7]]]}");
+        Script.scheduler(planner).schedule(cluster.getTopologies(), cluster);
+        assertEquals("{s1:6700=[2, 3], s2:6701=[0, 1]}", layout(cluster, wc).toString());
+        assertTrue(cluster.getUnassignedExecutors(fresh).isEmpty());
+        assertEquals("Headworks: 8 executors on 2 workers; Storm's EvenScheduler placed 8 executors by slots alone",
+            cluster.getStatus("fresh-id"));
     }
 
     @Test
