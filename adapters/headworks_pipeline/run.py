@@ -18,6 +18,7 @@ from headworks.model.knowledge import Knowledge
 from headworks.model.validate import check_places
 from headworks.samples.store import read_states
 from headworks_pipeline.intake.compaction import compact, standing
+from headworks_pipeline.intake.files import AHEAD
 from headworks_pipeline.learning.learn import HISTORY, RECENT, Period, learn, table
 from headworks_pipeline.learning.requests import request_of
 from headworks_pipeline.reporting.changes import changes
@@ -27,6 +28,8 @@ from headworks_pipeline.tables.job import Backend, Work, survey, update
 from headworks_pipeline.tables.store import Store
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from headworks_pipeline.reporting.changes import Change
     from headworks_pipeline.tables.job import Update
     from headworks_pipeline.tables.manifest import Manifest
@@ -108,8 +111,8 @@ def run(
         if job.compact:
             compact(job.samples, watch.started)
             watch.lap("compact samples")
-        work = survey(job.samples, store, job.keep)
-        if not work.inputs and not job.may_wait:
+        work = survey(job.samples, store, job.keep, watch.started)
+        if not (work.inputs or work.ahead or job.may_wait):
             raise DocumentError("", _no_samples(job, store))
         watch.lap("look at files")
         opened = open_backend(work) if work.files else nullcontext(None)
@@ -120,9 +123,9 @@ def run(
         if job.keep_samples is not None:
             expire(work, store.manifest(), job.keep_samples, tell)
         watch.lap("make tables")
-        before, knowledge = _last_knowledge(job), publish(job, store)
+        before, knowledge = _last_knowledge(job), publish(job, store, watch.started)
         watch.lap("learn")
-        report = _report(job, done, store.manifest(), watch, changes(before, knowledge), name)
+        report = _report(job, done, work.ahead, store.manifest(), watch, changes(before, knowledge), name)
         write_report(report, job.output)
         return done, knowledge, report
 
@@ -135,19 +138,28 @@ def _last_knowledge(job: PipelineJob) -> Knowledge:
 
 
 def _report(
-    job: PipelineJob, done: Update, manifest: Manifest, watch: _Watch, changed: tuple[Change, ...], backend: str
+    job: PipelineJob,
+    done: Update,
+    ahead: Mapping[str, int],
+    manifest: Manifest,
+    watch: _Watch,
+    changed: tuple[Change, ...],
+    backend: str,
 ) -> RunReport:
-    hours = {hour: manifest.hours[hour].rows for hour in done.hours}
+    made = {hour: manifest.hours[hour] for hour in done.hours}
+    hours = {hour: each.rows for hour, each in made.items()}
+    hours |= {hour: FrozenMap({"clock": rows}) for hour, rows in ahead.items()}
+    files = {hour: (each.unread, each.sources) for hour, each in made.items()}
     return RunReport(
         started=watch.started.isoformat(timespec="seconds"),
         backend=backend,
         seconds=FrozenMap(watch.seconds),
         hours=FrozenMap(hours),
         rows=done.rows,
-        kept=len(manifest.hours) - len(hours),
+        kept=len(manifest.hours) - len(made),
         lost=done.lost,
         expired=done.expired,
-        breaches=breaches(hours, job.thresholds),
+        breaches=breaches(hours, job.thresholds, files),
         changes=changed,
     )
 
@@ -189,17 +201,18 @@ def _check(job: PipelineJob) -> None:
         raise DocumentError("", f"{job.samples} is no folder of samples: `headworks run --samples` writes one")
 
 
-def publish(job: PipelineJob, store: Store) -> Knowledge:
+def publish(job: PipelineJob, store: Store, now: datetime | None = None) -> Knowledge:
     """Write `knowledge.json`, and `request.json` where a state of the engine was recorded. No Spark is needed.
 
     Args:
         job: Input, output and extent.
         store: Tables that are up to date.
+        now: Time of the run, beyond which by more than an hour no hour and no state counts; None believes all.
     """
     store.keep_states(job.samples)
     manifest = store.manifest()
-    period = Period.of(manifest, history_hours=job.history, recent_hours=job.recent)
-    states = read_states(job.output)
+    period = Period.of(manifest, history_hours=job.history, recent_hours=job.recent, now=now)
+    states = [(moment, each) for moment, each in read_states(job.output) if now is None or moment <= now + AHEAD]
     state = states[-1][1] if states else Observation()
     knowledge = learn(store, manifest, period, state.cluster)
     write(job.output / KNOWLEDGE, knowledge)

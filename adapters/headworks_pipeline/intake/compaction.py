@@ -49,7 +49,7 @@ class Compaction:
 
 def file_line(file: Path) -> str:
     """Name, bytes and time of the last change of a file: another line, another content."""
-    status = file.stat()
+    status = file.stat() if file.exists() else file.lstat()  # of a loop of links, or one to nowhere
     return f"{file.name} {status.st_size} {status.st_mtime_ns}"
 
 
@@ -58,6 +58,8 @@ def replaced_by(file: Path) -> tuple[str, ...]:
     # pyarrow costs 0.2 s, and is an extra.
     from pyarrow import ArrowException, parquet
 
+    if not file.is_file():
+        return ()
     try:
         text = (parquet.read_schema(file).metadata or {}).get(REPLACES, b"[]")
         return tuple(json.loads(text))
@@ -129,7 +131,7 @@ def _small(hour: Path) -> Iterator[Path]:
 
     gone = {line for each in hour.glob(f"{PREFIX}*.parquet") for line in replaced_by(each)}
     for file in sorted(hour.glob("[!._]*.parquet")):
-        if file.name.startswith(PREFIX) or file_line(file) in gone:
+        if file.name.startswith(PREFIX) or not file.is_file() or file_line(file) in gone:
             continue
         try:
             schema = parquet.read_schema(file)

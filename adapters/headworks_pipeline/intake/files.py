@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import re
 from collections import defaultdict
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,9 +18,13 @@ from headworks_pipeline.intake.compaction import PREFIX, file_line, replaced_by
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from datetime import datetime
 
 PLACE = re.compile(r"day=(\d{4}-\d\d-\d\d)/hour=(\d\d)/[^._][^/]*\.parquet$")
 """Day and hour in a file's path; names that begin with a dot or an underscore are drafts."""
+AHEAD = timedelta(hours=1)
+"""Time by which samples and states may be ahead of the run's clock: if larger, a monitor whose clock is wrong decides
+what is newest; if smaller, one whose clock differs a little is not heard."""
 UNREADABLE, UNKNOWN_VERSION, WRONG_COLUMNS = "half-written file", "unknown schema version", "columns of another type"
 """Reasons of whole files."""
 TYPES = {"string": "string", "double": "double", "int32": "int32", "int64": "int64"}
@@ -74,6 +79,11 @@ def listing(folder: Path) -> dict[str, tuple[Stamp, ...]]:
     return {hour: _standing(hours[hour]) for hour in sorted(hours)}
 
 
+def last_hour(now: datetime) -> str:
+    """The last hour that is believed: those after it begin more than `AHEAD` after a moment."""
+    return f"{now + AHEAD:%Y-%m-%dT%H}"
+
+
 def _standing(stamps: list[Stamp]) -> tuple[Stamp, ...]:
     compacted = [each for each in stamps if Path(each.path).name.startswith(PREFIX)]
     gone = {line for each in compacted for line in each.lines}
@@ -103,6 +113,8 @@ def inspect(hour: str, stamp: Stamp) -> SampleFile:
     # pyarrow is optional and costs 0.2 s; `headworks pipeline show` imports this module, and looks at no file.
     from pyarrow import ArrowException, parquet
 
+    if not Path(stamp.path).is_file():  # a pipe would be waited for
+        return SampleFile(path=stamp.path, hour=hour, rows=1, reason=UNREADABLE, sources=names([stamp]))
     try:
         with parquet.ParquetFile(stamp.path) as file:
             schema, rows = file.schema_arrow, file.metadata.num_rows

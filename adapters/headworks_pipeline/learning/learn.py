@@ -10,6 +10,7 @@ import numpy as np
 
 from headworks.model import FrozenMap, Profile
 from headworks.model.knowledge import Demand, Drift, Knowledge, NodeHealth, ProfileFit
+from headworks_pipeline.intake.files import last_hour
 from headworks_pipeline.learning.drift import history
 from headworks_pipeline.learning.fit import cells_of
 from headworks_pipeline.learning.flows import traffic
@@ -19,6 +20,7 @@ from headworks_pipeline.tables.histogram import quantile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from datetime import datetime
 
     from headworks.model import Cluster
     from headworks_pipeline.learning.fit import Line
@@ -43,15 +45,24 @@ class Period:
     recent: tuple[str, ...]
 
     @classmethod
-    def of(cls, manifest: Manifest, *, history_hours: int = HISTORY, recent_hours: int = RECENT) -> Period:
+    def of(
+        cls,
+        manifest: Manifest,
+        *,
+        history_hours: int = HISTORY,
+        recent_hours: int = RECENT,
+        now: datetime | None = None,
+    ) -> Period:
         """The newest hours with rows in them.
 
         Args:
             manifest: Hours that there are.
             history_hours: At most so many for profiles and demand.
             recent_hours: At most so many for traffic and health.
+            now: Time of the run: hours that are ahead of it do not count; None for all.
         """
-        there = sorted(name for name, hour in manifest.hours.items() if hour.rows.get("", 0))
+        found = sorted(name for name, hour in manifest.hours.items() if hour.rows.get("", 0))
+        there = [name for name in found if now is None or name <= last_hour(now)]
         return cls(hours=tuple(there[-history_hours:]), recent=tuple(there[-recent_hours:]))
 
 

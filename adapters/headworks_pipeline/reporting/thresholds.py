@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import attrs
 
 from headworks.errors import OptionError
+from headworks.model import FrozenMap
+from headworks_pipeline.intake.files import UNREADABLE
 from headworks_pipeline.tables.clean import DUPLICATE
 
 if TYPE_CHECKING:
@@ -54,14 +56,20 @@ USUAL = (Threshold(5.0),)
 of one worker is an alarm."""
 
 
-def breaches(hours: Mapping[str, Mapping[str, int]], thresholds: Iterable[Threshold]) -> tuple[str, ...]:
+def breaches(
+    hours: Mapping[str, Mapping[str, int]],
+    thresholds: Iterable[Threshold],
+    files: Mapping[str, tuple[int, int]] = FrozenMap(),
+) -> tuple[str, ...]:
     """Sentences on thresholds that hours break.
 
-    Hours are looked at one by one: the sum over a week would hide a bad one.
+    Hours are looked at one by one: the sum over a week would hide a bad one. How many rows a file had that cannot be
+    read nobody knows, so such files are counted as well, as files.
 
     Args:
         hours: Rows by reason ("": used) of each hour.
         thresholds: All of them apply.
+        files: Files of hours that could not be read, and all of them.
     """
     found = []
     for threshold in thresholds:
@@ -71,4 +79,8 @@ def breaches(hours: Mapping[str, Mapping[str, int]], thresholds: Iterable[Thresh
                 subject = f"have the reason {threshold.reason!r}" if threshold.reason else "are not used"
                 share = f"{100 * bad / read:.3g} %, at most {threshold.percent:g} % may be"
                 found.append(f"{hour}: {bad:,} of {read:,} rows {subject} ({share})")
+            unread, there = files.get(hour, (0, 0)) if threshold.reason in ("", UNREADABLE) else (0, 0)
+            if unread * 100 > threshold.percent * there:
+                share = f"{100 * unread / there:.3g} %, at most {threshold.percent:g} % may be"
+                found.append(f"{hour}: {unread:,} of {there:,} files cannot be read ({share})")
     return tuple(found)

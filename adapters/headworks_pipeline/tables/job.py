@@ -12,13 +12,14 @@ from pyarrow import Table, parquet, schema, string
 
 from headworks.model import FrozenMap
 from headworks.samples.store import read_states
-from headworks_pipeline.intake.files import UNREADABLE, SampleFile, Stamp, digest, inspect, listing, names
+from headworks_pipeline.intake.files import UNREADABLE, SampleFile, Stamp, digest, inspect, last_hour, listing, names
 from headworks_pipeline.tables.known import KnownTasks
 from headworks_pipeline.tables.manifest import Hour
 from headworks_pipeline.tables.selection import Selection, select
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from datetime import datetime
     from pathlib import Path
 
     from headworks_pipeline.tables.manifest import Manifest
@@ -62,6 +63,7 @@ class Work:
         selection: Decision on each hour.
         files: Files of the hours to make, after a look at each footer.
         there: All files of each hour.
+        ahead: Rows of each hour that the run's clock has not come near; it is as if these hours were not there.
     """
 
     known: KnownTasks
@@ -69,6 +71,7 @@ class Work:
     selection: Selection
     files: Mapping[str, Sequence[SampleFile]]
     there: Mapping[str, Sequence[Stamp]]
+    ahead: Mapping[str, int] = FrozenMap()
 
     @property
     def rows(self) -> int:
@@ -82,7 +85,7 @@ class Update:
 
     Attributes:
         hours: Hours that it made.
-        rows: Their rows by reason ("": used).
+        rows: Their rows by reason ("": used), and those of hours that are ahead of the run's clock.
         lost: Hours that lack samples which their tables were made of: these stay.
         expired: Hours whose tables it removed, past retention.
     """
@@ -93,13 +96,14 @@ class Update:
     expired: tuple[str, ...] = ()
 
 
-def survey(samples: Path, store: Store, keep: int | None = None) -> Work:
+def survey(samples: Path, store: Store, keep: int | None = None, now: datetime | None = None) -> Work:
     """Look at what is there: no row is read, and a footer only of hours that have to be made.
 
     Args:
         samples: The folder that monitors write.
         store: Where tables go; it has to be locked.
         keep: Hours whose tables are kept, the newest; None for all.
+        now: Time of the run; None believes every hour.
 
     Raises:
         DocumentError: The manifest cannot be read.
@@ -109,11 +113,13 @@ def survey(samples: Path, store: Store, keep: int | None = None) -> Work:
     store.keep_states(samples)
     known = KnownTasks.of(read_states(store.folder))
     manifest = store.manifest()
-    there = listing(samples)
+    listed = listing(samples)
+    there = {hour: stamps for hour, stamps in listed.items() if now is None or hour <= last_hour(now)}
+    ahead = {hour: sum(inspect(hour, each).rows for each in listed[hour]) for hour in listed if hour not in there}
     inputs = {hour: digest(stamps, known.digest(hour)) for hour, stamps in there.items()}
     selection = select(manifest, inputs, lambda hour: bool(store.sources(manifest, hour) - names(there[hour])), keep)
     files = {hour: [inspect(hour, stamp) for stamp in there[hour]] for hour in selection.make}
-    return Work(known=known, inputs=inputs, selection=selection, files=files, there=there)
+    return Work(known=known, inputs=inputs, selection=selection, files=files, there=there, ahead=ahead)
 
 
 def update(
@@ -146,6 +152,9 @@ def update(
         manifest = manifest.with_hours({}, selection.expired)
         store.commit(manifest)
     total: Counter[str] = Counter()
+    if work.ahead:
+        total["clock"] = sum(work.ahead.values())
+        tell(f"{_span([*work.ahead])} of {total['clock']:,} rows are not used: they are ahead of this machine's clock")
     if backend is not None:
         for files in chunks(work.files, chunk or backend.chunk):
             made = make(backend, files, work, store, manifest)
@@ -216,13 +225,17 @@ def make(
         counts = _write_tables(backend, hours, work.known, place)
     _write_bad_files([each for some in hours.values() for each in some], place)
     for hour, some in hours.items():
-        store.write_sources(snapshot, hour, sorted(name for each in some for name in each.sources))
+        # Files of which nothing was used may go: the hour is the same without them.
+        used = {file for (of, file, reason), _ in counts.items() if of == hour and not reason}
+        store.write_sources(snapshot, hour, sorted(name for each in some if each.name in used for name in each.sources))
     return {
         hour: Hour(
             inputs=work.inputs[hour],
             snapshot=snapshot,
             rows=FrozenMap(dict(sorted(endings(hour, some, counts).items()))),
             files=store.staged_files(snapshot, hour),
+            sources=sum(len(each.sources) for each in some),
+            unread=sum(len(each.sources) for each in some if each.reason == UNREADABLE),
         )
         for hour, some in hours.items()
     }

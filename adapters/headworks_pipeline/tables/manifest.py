@@ -26,12 +26,16 @@ class Hour:
         snapshot: Snapshot that has its tables.
         rows: Its rows by reason ("": used).
         files: Names of the files of each table that has rows.
+        sources: Files of samples that there were, those counted that a compacted one stands for.
+        unread: Those of them that could not be read to their ends.
     """
 
     inputs: str
     snapshot: str
     rows: FrozenMap[str, int] = FrozenMap()
     files: FrozenMap[str, tuple[str, ...]] = FrozenMap()
+    sources: int = 0
+    unread: int = 0
 
 
 @attrs.frozen(kw_only=True)

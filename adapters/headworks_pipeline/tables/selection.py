@@ -39,8 +39,8 @@ def select(
         manifest: Hours that have tables.
         inputs: Digest of the input of each hour that has samples.
         lacks: Called with an hour whose input changed; true if files are gone that its tables were made of.
-        keep: Hours whose tables are kept, the newest; None for all. It is a number of hours and no age: samples of a
-            monitor whose clock is a year ahead would make all others old.
+        keep: Hours whose tables are kept, the newest; None for all. It is a number of hours and no age: after a pause
+            all would be old.
     """
     hours = sorted({*manifest.hours, *inputs})
     kept = hours if keep is None else hours[-keep:]

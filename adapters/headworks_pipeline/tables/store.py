@@ -56,19 +56,22 @@ class Store:
         """Keep other runs out; the lock of a process that dies is gone.
 
         Raises:
-            EngineError: Another process writes here.
+            EngineError: Another process writes here, or in the block the system refuses a file.
         """
-        self.folder.mkdir(parents=True, exist_ok=True)
         # The lock is the kernel's, on an open file: whatever ends its owner releases it.
         lock = FileLock(self.folder / ".lock", timeout=0)
         try:
-            lock.acquire()
+            self.folder.mkdir(parents=True, exist_ok=True)
+            with lock:
+                yield
         except Timeout:
             raise EngineError(f"another run writes to {self.folder}: wait for it, or choose another folder") from None
-        try:
-            yield
-        finally:
-            lock.release()
+        except BrokenPipeError:
+            raise
+        except OSError as error:  # pyarrow's name no file
+            said = os.strerror(error.errno) if error.errno else str(error)
+            where = error.filename or f"the results in {self.folder}"
+            raise EngineError(f"{where} cannot be written or read: {said}; what was committed stays") from error
 
     def manifest(self) -> Manifest:
         """The last manifest; empty before the first commit.
@@ -158,7 +161,7 @@ class Store:
         """
         for file in sorted((samples / STATES).glob("*.json")):
             target = self.folder / STATES / file.name
-            if target.exists():
+            if target.exists() or not file.is_file():
                 continue
             try:
                 read(file, Observation)

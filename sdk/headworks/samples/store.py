@@ -85,12 +85,14 @@ def read_states(folder: Path) -> tuple[tuple[datetime, Observation], ...]:
     """The states of a folder and their moments, oldest first; one that cannot be read is left out, with a warning."""
     found = []
     for file in sorted((folder / STATES).glob("*.json")):
+        if not file.is_file():  # a pipe would be waited for
+            continue
         try:
             moment = datetime.strptime(file.name.partition("-")[0], MOMENT).replace(tzinfo=UTC)
             found.append((moment, read(file, Observation)))
         except ValueError as error:  # no moment, or a DocumentError
             LOG.warning("%s is left out: %s", file, error)
-    return tuple(found)
+    return tuple(sorted(found, key=lambda each: each[0]))
 
 
 def state_digest(observation: Observation) -> str:

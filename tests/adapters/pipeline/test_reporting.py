@@ -70,6 +70,14 @@ def test_a_bad_hour_is_not_hidden_by_good_ones():
     assert breaches(hours, USUAL) == ("bad: 20 of 100 rows are not used (20 %, at most 5 % may be)",)
 
 
+def test_files_that_cannot_be_read_are_counted_as_files():
+    files = {"good": (1, 20), "bad": (2, 20)}
+    rows = {hour: {"": 1000, "half-written file": bad} for hour, (bad, _) in files.items()}
+    said = "bad: 2 of 20 files cannot be read (10 %, at most 5 % may be)"
+    assert breaches(rows, USUAL, files) == breaches(rows, [Threshold(5, "half-written file")], files) == (said,)
+    assert breaches(rows, [Threshold(5, "clock"), Threshold(10)], files) == ()
+
+
 @pytest.mark.parametrize("text", ["", "much", "clock=", "101", "-1", "nan"])
 def test_a_threshold_that_is_none_is_an_error(text):
     with pytest.raises(OptionError, match="is no threshold"):

@@ -63,6 +63,7 @@ def test_a_stream_learns_what_batches_learn(folder, made, tmp_path):
     assert process.returncode == 130
     assert "Traceback" not in errors
     at_once = ("pipeline", "run", str(tmp_path / "raw"), "-O", str(tmp_path / "once"), *LOCAL, "--available")
+    at_once = (*at_once, "--max-rejected", "15")
     subprocess.run([sys.executable, "-c", MANY, *at_once], check=True, timeout=PATIENCE)
     assert same(tmp_path / "once", out)
     assert not list(tmp_path.glob("once/**/judged"))

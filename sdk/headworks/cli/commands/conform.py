@@ -152,7 +152,6 @@ def _failures(found: Conformance, options: dict[str, Any], save: Path | None) ->
             lines.append("    --save DIR writes it, to be planned again")
             continue
         path = save / f"{found.scheduler}-{row.rule}.json"
-        save.mkdir(parents=True, exist_ok=True)
         write(path, row.example)
         lines.append(f"    headworks --traceback plan {path} -s {found.scheduler}{told}")
     return lines
