@@ -5,8 +5,11 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import signal
 import subprocess
 import sys
+import tempfile
+import threading
 import time
 import uuid
 from pathlib import Path
@@ -59,7 +62,7 @@ def headworks(*words, stdin="", timeout=PATIENCE, **environment):
 
 
 @contextlib.contextmanager
-def running(*words, folder, program=(HEADWORKS,), **environment):
+def running(*words, folder, program=(HEADWORKS,), stderr=subprocess.PIPE, **environment):
     """The console script, or another program, in a session of its own, and a mark that all it starts bears.
 
     Whatever happens in the block, all of that is ended and waited for, and the pipes are closed.
@@ -70,7 +73,7 @@ def running(*words, folder, program=(HEADWORKS,), **environment):
         cwd=folder,
         env={**os.environ, MARK: mark, **environment},
         stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+        stderr=stderr,
         text=True,
         start_new_session=True,
     )
@@ -127,3 +130,28 @@ def interrupted(*words, folder, number, at):
         assert process.returncode == 128 + number
         assert "Traceback" not in messages
         assert gone(mark) == []
+
+
+def followed(*words, journal, rounds, folder, number=signal.SIGINT, **environment):
+    """Run a command until its journal has so many rounds, then send a signal; nothing that it started may be left."""
+    with tempfile.TemporaryFile("w+") as said, running(*words, folder=folder, stderr=said, **environment) as made:
+        process, mark = made
+        reader = threading.Thread(target=process.stdout.read, daemon=True)
+        reader.start()
+        deadline = time.monotonic() + PATIENCE
+        while not journal.exists() or len(journal.read_text().splitlines()) < rounds:
+            assert process.poll() is None, read(said)
+            assert time.monotonic() < deadline, read(said)
+            time.sleep(0.1)
+        process.send_signal(number)
+        process.wait(PATIENCE)
+        messages = read(said)
+        assert "Traceback" not in messages, messages
+        assert gone(mark) == []
+        return subprocess.CompletedProcess(words, process.returncode, "", messages)
+
+
+def read(file):
+    """The text of a file from its beginning."""
+    file.seek(0)
+    return file.read()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from headworks.errors import EngineError
+from headworks.errors import EngineError, EngineWaitsError
 from headworks.model import Component, FrozenMap, Kind, Stream, Topology
 from headworks_spark.events.batch import is_adaptive, last_batch, main_job
 from headworks_spark.target import UNMEASURED
@@ -26,7 +26,7 @@ LOOK = 1.0
 """Seconds between two looks for a batch."""
 
 
-class NoBatchError(EngineError):
+class NoBatchError(EngineWaitsError):
     """No batch with data has ended yet."""
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from headworks.errors import EngineError
 from headworks.model import STARVED, FrozenMap, Receipt, Step
 from headworks.model.scaling import rescale_differences, rescale_refusals
-from headworks_spark.driver.advice import warnings
+from headworks_spark.driver.advice import ADAPTIVE, warnings
 from headworks_spark.driver.session import HARD, executors, level_of
 
 if TYPE_CHECKING:
@@ -28,7 +28,9 @@ def preflight(target: SparkTarget, plan: Plan) -> tuple[str, ...]:
         return (f"tasks cannot be placed at level {level}: make the session with headworks_spark.session(...)",)
     rescales = rescale_differences(plan, (target.topology,))
     soft = () if target.placement.level == HARD else tuple(_soft(target, plan))
-    weak = warnings(target.spark, target.placement.level)
+    # A query that runs with adaptive execution is refused.
+    known = ADAPTIVE if target.query is not None else ()
+    weak = (each for each in warnings(target.spark, target.placement.level) if not each.startswith(known))
     return (*rescales, *soft, *weak, *target.notes, *_unknown_stages(target, plan), *_dead_nodes(target, plan))
 
 

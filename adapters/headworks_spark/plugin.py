@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 from headworks.errors import how_to_install
 from headworks.hooks import Description, Finding, hookimpl
 from headworks_local.java import java_finding
-from headworks_spark.applications.run import open_application
+from headworks_spark.applications.run import open_application, run_application
 from headworks_spark.targets import execute, keeps, observe, preflight, rollback, scale
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from contextlib import AbstractContextManager
+    from threading import Event
 
     from headworks.model import Observation, Plan, Receipt
     from headworks_spark.targets import Target
@@ -45,6 +46,17 @@ class Spark:
     def headworks_open(self, application: Sequence[str], address: str | None) -> AbstractContextManager[Target]:
         """See `headworks_spark.applications.run.open_application`."""
         return open_application(application, address)
+
+    @hookimpl
+    def headworks_run(
+        self,
+        application: Sequence[str],
+        address: str | None,
+        launch: Sequence[str],
+        rounds: Callable[[Target, Event], object],
+    ) -> int:
+        """See `headworks_spark.applications.run.run_application`."""
+        return run_application(application, address, launch, rounds)
 
     @hookimpl
     def headworks_observe(self, target: Target, window: float) -> Observation:

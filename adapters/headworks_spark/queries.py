@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from typing import TYPE_CHECKING, Any
 
 from headworks.errors import EngineEndedError, EngineError
 from headworks_spark.discovery import LOOK, NoBatchError
+from headworks_spark.driver.gateway import ending_with_jvm, is_stopped
 from headworks_spark.events.batch import LEAST
-from headworks_spark.monitor import refuse_ended
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from headworks_spark.placement.lease import Lease
     from headworks_spark.target import SparkTarget
 
+LOG = logging.getLogger("headworks.spark")
 NAMELESS = "query"
 """Id of the topology of a query without a name; of a second one the begin of Spark's id follows."""
 
@@ -53,15 +55,25 @@ class SparkQueries:
         self._joined: dict[str, SparkTarget] = {}
         self._leases: dict[str, Lease] = {}
         self._refused: dict[str, str] = {}
-        self._last = "no query was active"
         self._first: float | None = None
         self._lock = threading.RLock()
-        self._closed = False
+        self._closed = threading.Event()
 
     @property
     def notes(self) -> tuple[str, ...]:
         """Sentences on the queries that are left to Spark."""
         return tuple(self._refused.values())
+
+    @property
+    def awaited(self) -> str:
+        """A sentence on what has to come before anything can be placed."""
+        active = len({*self._leases, *self._refused})
+        if self.members:
+            return f"the first batch of {len(self._waiting)} queries is waited for"
+        if not active:
+            return "no streaming query is active: one takes part as soon as it has ended a batch with data"
+        said = f"of {active} active queries none has ended a batch with data: look whether data and executors are there"
+        return "; ".join((*self.notes, said) if self._leases else self.notes)
 
     def is_outdated(self) -> bool:
         """False: where the plan of a query becomes another, `look` makes a handle of it anew."""
@@ -71,14 +83,15 @@ class SparkQueries:
         """Let go the queries that ended, and take in those that can be placed now.
 
         Raises:
-            EngineEndedError: No query is active any more, or their places were given back.
+            EngineEndedError: The session has ended, or places were given back.
         """
-        with self._lock:
+        with self._lock, ending_with_jvm():
+            self.pause(0)
+            if is_stopped(self.spark):
+                raise EngineEndedError("the session has ended")
             active = {str(each.runId): each for each in self.spark.streams.active}
             for run in sorted({*self._leases, *self._refused} - active.keys()):
                 self._forget(run)
-            if self._closed or not active:
-                raise EngineEndedError("the queries were left to Spark" if self._closed else self._last)
             for run, query in active.items():
                 if run not in self._refused and (run not in self._joined or self._joined[run].is_outdated()):
                     self._join_query(run, query)
@@ -94,21 +107,24 @@ class SparkQueries:
 
         Raises:
             NoBatchError: No batch with data ended in time, or others are still waited for.
-            EngineEndedError: No query is active, or their places were given back.
-            EngineError: No active query can be placed.
+            EngineEndedError: The session has ended, or places were given back.
         """
         deadline = time.monotonic() + timeout
-        while True:
-            self.look()
-            if self.members and self._have_had_time():
-                return
-            if self._refused and not self._leases:
-                raise EngineError("; ".join(self.notes))
+        self.look()
+        while not (self.members and self._have_had_time()):
             if (left := deadline - time.monotonic()) <= 0:
-                if self.members:
-                    raise NoBatchError(f"the first batch of {len(self._waiting)} queries is waited for")
-                raise NoBatchError(f"no query finished a batch with data in {timeout:g} s: look whether data arrives")
-            time.sleep(min(left, LOOK))
+                raise NoBatchError(self.awaited)
+            self.pause(min(left, LOOK))
+            self.look()
+
+    def pause(self, seconds: float) -> None:
+        """Let time pass.
+
+        Raises:
+            EngineEndedError: Places were given back meanwhile.
+        """
+        if self._closed.wait(seconds):
+            raise EngineEndedError("queries are left to Spark")
 
     @property
     def _waiting(self) -> set[str]:
@@ -122,19 +138,14 @@ class SparkQueries:
 
     def close(self) -> None:
         """Leave every task to Spark. Idempotent."""
+        self._closed.set()
         with self._lock:
-            self._closed = True
             for lease in self._leases.values():
                 lease.close()
 
     def _forget(self, run: str) -> None:
-        """Forget a query that ended; the last reason is told when no other is left."""
         self._refused.pop(run, None)
-        if (target := self._joined.pop(run, None)) is not None:
-            try:
-                refuse_ended(target)  # while it has its lease: then the reason is the query's own
-            except EngineEndedError as error:
-                self._last = str(error)
+        self._joined.pop(run, None)
         if (lease := self._leases.pop(run, None)) is not None:
             lease.close()
 
@@ -148,9 +159,9 @@ class SparkQueries:
         except (NoBatchError, EngineEndedError):
             return
         except EngineError as error:
-            self._leases.pop(run).close()
-            self._joined.pop(run, None)
+            self._forget(run)
             self._refused[run] = str(error)
+            LOG.warning("left to Spark: %s", error)
 
     def _name(self, query: StreamingQuery) -> str:
         name = query.name or NAMELESS

@@ -14,6 +14,7 @@ from headworks.errors import EngineEndedError
 from headworks.model import FrozenMap, Metrics, NodeSample, Observation, Receipt, Step
 from headworks_spark import elastic, executor, monitor
 from headworks_spark.discovery import NoBatchError
+from headworks_spark.driver.gateway import ending_with_jvm
 from headworks_spark.driver.session import executors, level_of
 from headworks_spark.driver.usage import with_usage
 from headworks_spark.events.batch import LEAST
@@ -39,37 +40,38 @@ def observe(target: Target, window: float) -> Observation:
         window: Seconds.
 
     Raises:
-        EngineEndedError: No query is active any more, or places were given back.
-        EngineError: Nothing listens to the session, or no query has ended a batch with data yet.
+        EngineEndedError: The query or the session has ended, or places were given back.
+        EngineWaitsError: No active query has ended a batch with data yet.
+        EngineError: Nothing listens to the session.
     """
-    if isinstance(target, SparkTarget):
-        return monitor.observe(target, window)
+    with ending_with_jvm():
+        if isinstance(target, SparkTarget):
+            return monitor.observe(target, window)
+        try:
+            return _observe_all(target, window)
+        except Exception:
+            target.look()  # raises the reason, if it is that the session has ended
+            raise
+
+
+def _observe_all(target: SparkQueries, window: float) -> Observation:
     target.look()
     if not target.members:
-        raise NoBatchError("; ".join((*target.notes, "no query has ended a batch with data yet")))
-    if len(target.members) == 1:
-        return _alone(target, target.members[0], window)
-    first = target.members[0]
-    opened, before = monitor.begin_window(first)
-    time.sleep(window)
+        raise NoBatchError(target.awaited)
+    opened, before = monitor.begin_window(target.members[0])
+    target.pause(window)
     seen = merged(tuple(_watched(target.members, opened)))
+    if not seen.topologies:
+        raise NoBatchError("; ".join(seen.notes))
     return with_usage(attrs.evolve(seen, notes=(*target.notes, *seen.notes)), before, executors(target.spark))
-
-
-def _alone(target: SparkQueries, only: SparkTarget, window: float) -> Observation:
-    try:
-        seen = monitor.observe(only, window)
-    except EngineEndedError:
-        target.look()  # others may have started, or none is left
-        raise NoBatchError(f"{only.topology.id} has ended, and others start") from None
-    return attrs.evolve(seen, notes=(*target.notes, *seen.notes))
 
 
 def _watched(members: Sequence[SparkTarget], opened: float) -> Iterator[Observation]:
     deadline = time.monotonic() + LEAST
     for each in members:
+        own = None if len(members) == 1 else max(deadline - time.monotonic(), 0.0)
         try:
-            yield monitor.watched(each, opened, patience=max(deadline - time.monotonic(), 0.0))
+            yield monitor.watched(each, opened, patience=own)
         except EngineEndedError as error:
             yield Observation(notes=(str(error),))
 

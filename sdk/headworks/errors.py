@@ -81,6 +81,10 @@ class EngineError(HeadworksError):
     exit_code = 4
 
 
+class EngineWaitsError(EngineError):
+    """Nothing of the application is there to monitor yet; a later round may find it."""
+
+
 class EngineEndedError(EngineError):
     """End of the application on an engine: there is nothing left to monitor or schedule."""
 

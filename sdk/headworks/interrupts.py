@@ -111,6 +111,25 @@ class Interrupts:
         """True while signals wait."""
         return self._holds > 0
 
+    @contextlib.contextmanager
+    def lend(self) -> Iterator[Interrupts]:
+        """Have signals raised in the block as ever, but without a limit: who catches one there goes on.
+
+        One that leaves the block is this object's again, and its limit begins. Handlers that were set there end.
+        """
+        self.uninstall()
+        other = Interrupts()
+        try:
+            with other:
+                yield other
+        except KeyboardInterrupt:
+            self.number = self.number or other.number
+            raise
+        finally:
+            if self._limit is not None:
+                self._limit.hear(self.number)
+            self.install()
+
     def check(self) -> None:
         """Raise the signal again that came to a process with a limit, and that it has not answered."""
         if self.number and self._limit is not None:
@@ -150,6 +169,12 @@ class _Limit:
         os.set_blocking(self._writer, False)
         self._thread.start()
         self._before = signal.set_wakeup_fd(self._writer, warn_on_full_buffer=False)
+
+    def hear(self, number: int) -> None:
+        """Hear of signals again; of one that came meanwhile now, unless it is 0."""
+        self._before = signal.set_wakeup_fd(self._writer, warn_on_full_buffer=False)
+        if number:
+            os.write(self._writer, bytes([number]))
 
     def forget(self) -> None:
         """Hear of no signal any more."""
@@ -223,6 +248,27 @@ def held() -> Iterator[None]:
             yield
         finally:
             interrupts.release()
+
+
+@contextlib.contextmanager
+def lent() -> Iterator[None]:
+    """Lend signals to a user's program, which may catch one and go on, or have handlers of its own, in the block.
+
+    Without effect where nothing handles signals.
+
+    Raises:
+        KeyboardInterrupt: SIGINT came, and the program did not catch it.
+        Terminated: SIGTERM or SIGHUP came, likewise.
+    """
+    global _active
+    if (mine := _mine()) is None:
+        yield
+        return
+    try:
+        with mine.lend() as _active:
+            yield
+    finally:
+        _active = mine
 
 
 def _mine() -> Interrupts | None:

@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from headworks.interrupts import ENDINGS, Terminated, dismiss, handled, held, pending_signal, reinstall
+from headworks.interrupts import ENDINGS, Terminated, dismiss, handled, held, lent, pending_signal, reinstall
 from patience import PATIENCE
 
 LONG = 300.0
@@ -141,6 +141,44 @@ def test_one_that_was_answered_is_over():
         assert pending_signal() == signal.SIGINT
         dismiss()
         assert pending_signal() == 0
+
+
+def test_a_program_that_signals_are_lent_to_catches_one_and_goes_on():
+    with handled(SOON):
+        ours = signal.getsignal(signal.SIGTERM)
+        with lent():
+            with pytest.raises(KeyboardInterrupt):
+                send(signal.SIGINT)
+            heard = []
+            signal.signal(signal.SIGTERM, lambda number, _frame: heard.append(number))
+            send(signal.SIGTERM)
+        assert (heard, pending_signal(), signal.getsignal(signal.SIGTERM)) == ([signal.SIGTERM], 0, ours)
+
+
+LENT = """
+import os, signal, sys, time
+from headworks.interrupts import handled, lent
+with handled(0.5):
+    with lent():
+        try:
+            os.kill(os.getpid(), signal.SIGTERM)
+        except KeyboardInterrupt:
+            time.sleep(2)
+            print("in order", flush=True)
+            if sys.argv[1] == "raises":
+                raise
+    print("dealt with", flush=True)
+    sys.exit(3)
+"""
+
+
+@pytest.mark.parametrize(
+    ("what", "code", "said"), [("catches", 3, ["in order", "dealt with"]), ("raises", 143, ["in order"])]
+)
+def test_a_signal_has_no_limit_before_it_leaves_the_program(what, code, said):
+    """What leaves it is a signal of the process again."""
+    done = subprocess.run([sys.executable, "-c", LENT, what], capture_output=True, text=True, timeout=PATIENCE)
+    assert (done.returncode, done.stdout.splitlines()) == (code, said)
 
 
 def test_other_threads_have_no_part_in_it():

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Self
 
 from headworks.errors import EngineEndedError
-from headworks_spark.applications.follower import Follower
+from headworks_spark.applications.follower import LOG, Follower
 from headworks_spark.discovery import NoBatchError, discover, patience, stateful_part, where_ran
 from headworks_spark.driver.advice import refuse_mode, warnings
 from headworks_spark.driver.gateway import trigger_of
@@ -18,7 +18,7 @@ from headworks_spark.placement.soft_level import SoftLevel
 from headworks_spark.placement.state import stateful_stages
 from headworks_spark.placement.table import PlacementTable
 from headworks_spark.queries import NAMELESS, SparkQueries
-from headworks_spark.target import SparkTarget
+from headworks_spark.target import ExecutorTotal, SparkTarget
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from headworks.control.journal import Round
     from headworks.control.loop import Control
+    from headworks_spark.local.cluster import LocalSpark
 
 
 class Connection:
@@ -41,14 +42,18 @@ class Connection:
         level: `hard`: every stage of every job, by Headworks's task scheduler; `soft`: preferred locations.
     """
 
-    def __init__(self, spark: SparkSession) -> None:
+    def __init__(self, spark: SparkSession, cluster: LocalSpark | None = None) -> None:
         """Listen. Nothing of the session changes before a query is followed, or its handle asked for.
+
+        Args:
+            cluster: The local cluster that was started for the session.
 
         Raises:
             EngineError: It is a Spark Connect session, or it was stopped.
         """
         self.level = level_of(spark)
         self.spark = spark
+        self._cluster, self._total = cluster, ExecutorTotal()
         self._stack = ExitStack()
         self.recorder = self._stack.enter_context(EventRecorder(spark))
         self._soft = SoftLevel(spark, partial(where_ran, self.recorder))
@@ -107,7 +112,17 @@ class Connection:
             placement=lease,
             recorder=self.recorder,
             query=query,
+            cluster=self._cluster,
+            total=self._total,
         )
+
+    def queries(self, healthy: Callable[[], bool] = lambda: True) -> SparkQueries:
+        """All streaming queries of the session as one target.
+
+        Args:
+            healthy: Asked before places are renewed; False lets them lapse.
+        """
+        return SparkQueries(self.spark, partial(self._lease, healthy=healthy), self._join)
 
     def follow(
         self,
@@ -147,7 +162,7 @@ class Connection:
         samples: Path | None = None,
         journal: Path | None = None,
     ) -> Follower[SparkQueries]:
-        """Run one control loop on all streaming queries of the session, later ones too, until none is active.
+        """Run one control loop on all streaming queries of the session, later ones too, until the session ends.
 
         One round shares the nodes among the queries: by `control.priorities`, where it names a priority manager, which
         knows each query by its name. A query without a name is called `query`.
@@ -163,11 +178,7 @@ class Connection:
             DocumentError: The journal cannot be written.
             EngineError: pyarrow is missing, which writes samples.
         """
-
-        def places(healthy: Callable[[], bool]) -> SparkQueries:
-            return SparkQueries(self.spark, partial(self._lease, healthy=healthy), self._join)
-
-        follower = Follower(places, _begun, control, interval, on_round, samples, journal)
+        follower = Follower(self.queries, _begun, control, interval, on_round, samples, journal)
         self._stack.callback(follower.stop)
         return follower
 
@@ -175,8 +186,11 @@ class Connection:
         return self._handle(query, lease, 0.0, name)
 
     def close(self) -> None:
-        """Leave every task to Spark. Idempotent."""
-        self._stack.close()
+        """Leave every task to Spark. Idempotent; raises nothing: what fails, as where the driver is gone, is logged."""
+        try:
+            self._stack.close()
+        except Exception as error:  # noqa: BLE001 - it would take the place of what the user's block raised
+            LOG.warning("the connection was closed, and not all of it could be taken back: %s", error)
 
     def __enter__(self) -> Self:
         return self

@@ -1,153 +1,194 @@
-"""A user's PySpark application, run in this process on a session whose tasks can be placed."""
+"""A user's PySpark application, run in this process, and the rounds beside it."""
 
 from __future__ import annotations
 
 import contextlib
-import runpy
-import sys
-import tempfile
+import logging
 import threading
-import time
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headworks.errors import EngineError
-from headworks_local.process import output_to
-from headworks_spark.discovery import NoBatchError, discover, patience
-from headworks_spark.driver.advice import refuse_mode
-from headworks_spark.driver.gateway import own_jvm, stop_if_alive, trigger_of
-from headworks_spark.driver.session import executors, session
-from headworks_spark.events.recorder import EventRecorder
+from headworks.errors import EngineError, OptionError
+from headworks_local.java import find_java
+from headworks_spark.applications.connection import Connection
+from headworks_spark.applications.script import run_script
+from headworks_spark.discovery import LOOK, NoBatchError
+from headworks_spark.driver.gateway import current_session, is_stopped, own_jvm
+from headworks_spark.driver.jar import scheduler_jar, spark_home
+from headworks_spark.driver.launch import Launch, launching
+from headworks_spark.driver.session import refuse_master, refuse_running
 from headworks_spark.local.cluster import LocalSpark
-from headworks_spark.placement.lease import Lease
-from headworks_spark.placement.table import PlacementTable
-from headworks_spark.queries import SparkQueries
-from headworks_spark.target import ExecutorTotal, SparkTarget
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
-    from pyspark.sql import SparkSession
-    from pyspark.sql.streaming import StreamingQuery
+    from headworks_spark.queries import SparkQueries
 
-PATIENCE = 300.0
-"""Seconds that an application may take to start its streaming query."""
+LOG = logging.getLogger("headworks.spark")
+LEAVE = 5.0
+"""Seconds that a round may take to end after its application, and then queries; the driver's JVM ends next."""
+START = 300.0
+"""Seconds that an application which is opened may take until a batch of a streaming query with data has ended."""
+
+
+def run_application(
+    application: Sequence[str],
+    address: str | None,
+    launch: Sequence[str],
+    rounds: Callable[[SparkQueries, threading.Event], object],
+) -> int:
+    """Run a Python file in this thread, as spark-submit would, and rounds on its streaming queries in another one.
+
+    Its sessions are made when it asks for them, with the settings that it has for them. When it has ended, its driver
+    ends, and a cluster that was started here.
+
+    Args:
+        application: The file, then its arguments.
+        address: `spark://HOST:PORT` of a standalone cluster, or `yarn`; None starts one on this machine.
+        launch: Options of spark-submit.
+        rounds: Is called for each session, when a query of it has ended a batch with data, and given an event that
+            is set when the application has ended. Its places stay when it returns, until the session ends.
+
+    Returns:
+        Its exit code.
+
+    Raises:
+        EngineError: The cluster is out of reach.
+        OptionError: The file is missing.
+    """
+    with _prepared(application, address, launch) as beside:
+        try:
+            with beside.follow(rounds):
+                return run_script(application)
+        finally:
+            _end(current_session())
 
 
 @contextlib.contextmanager
 def open_application(application: Sequence[str], address: str | None) -> Iterator[SparkQueries]:
-    """Run a Python file that starts streaming queries, and yield the target for all of them.
+    """Run a Python file that starts streaming queries in a thread, and yield the target for all of them.
 
-    The file gets the session that is prepared here from `SparkSession.builder.getOrCreate()`. When the context
-    ends, its queries, the session with its JVM, and a cluster that was started here are stopped.
+    When the context ends, its queries, its driver, and a cluster that was started here are stopped.
 
     Args:
         application: The file, then its arguments.
         address: `spark://HOST:PORT` of a standalone cluster, or `yarn`; None starts one on this machine.
 
     Raises:
-        EngineError: The file is missing, fails, or starts no streaming query; or the cluster is out of reach.
+        EngineError: The cluster is out of reach, or no query ended a batch with data.
+        OptionError: The file is missing.
     """
+    with _prepared(application, address, ()) as beside:
+        found: list[SparkQueries] = []
+        begun = threading.Event()
+
+        def take(queries: SparkQueries, _ended: threading.Event) -> None:
+            found.append(queries)
+            begun.set()
+
+        def run() -> None:
+            with beside.follow(take):
+                run_script(application)
+            begun.set()
+
+        script = threading.Thread(target=run, name="headworks-application", daemon=True)
+        script.start()
+        if not begun.wait(START) or not found:
+            raise EngineError(f"{application[0]} runs no streaming query that can be placed: {beside.why}")
+        try:
+            yield found[0]
+        finally:
+            _end(found[0].spark)
+            script.join(LEAVE)
+
+
+@contextlib.contextmanager
+def _prepared(application: Sequence[str], address: str | None, words: Sequence[str]) -> Iterator[_Beside]:
+    """Whatever the sessions of an application need: a cluster, the task scheduler, the end of their JVM."""
     if not application or not Path(application[0]).is_file():
         named = application[0] if application else "nothing"
-        raise EngineError(f"a PySpark file is needed that starts a streaming query; {named} is none")
+        raise OptionError(f"a PySpark file is needed, as APPLICATION.py; {named} is none")
+    if address is not None:
+        refuse_master(address)
+    home = spark_home()
+    find_java(home.java)
+    jar = str(scheduler_jar(home))
+    refuse_running(jar)
     with contextlib.ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="headworks-run-")))
         cluster = stack.enter_context(LocalSpark()) if address is None else None
-        address = cluster.master_url if cluster is not None else str(address)
+        master = cluster.master_url if cluster is not None else str(address)
         stack.enter_context(own_jvm())
-        # Spark's start writes to the terminal's stdout, which belongs to the rounds and to JSON.
-        with output_to(folder / "driver.log"):
-            spark = session(address, Path(application[0]).stem)
-        stack.callback(stop_if_alive, spark.stop)
-        recorder = EventRecorder(spark).start()
-        stack.callback(stop_if_alive, recorder.stop)
-        # Callbacks run backwards: queries end before the recorder, the session, and the cluster.
-        stack.callback(stop_if_alive, partial(_stop, spark))
-        first = _start(application, spark)
-        refuse_mode(first)
-        queries = _queries(spark, recorder, cluster)
-        stack.callback(stop_if_alive, queries.close)
-        _begin(queries, address, patience(trigger_of(first).seconds))
-        yield queries
+        name = ("--conf", f"spark.app.name={Path(application[0]).name}")  # as spark-submit would call it
+        stack.enter_context(launching(Launch(master=master, jar=jar, words=(*name, *words))))
+        yield _Beside(application[0], cluster)
 
 
-def _queries(spark: SparkSession, recorder: EventRecorder, cluster: LocalSpark | None) -> SparkQueries:
-    table, total = PlacementTable.of(spark), ExecutorTotal()
+def _end(spark: Any) -> None:
+    """End the queries of a session, and the session, in order if they do so in time; their JVM ends in any case."""
 
-    def join(query: StreamingQuery, name: str, lease: Lease) -> SparkTarget:
-        refuse_mode(query)
-        found = discover(recorder, str(query.id), name, timeout=0.0)
-        return SparkTarget(
-            spark=spark,
-            topology=found.topology,
-            scope=str(query.id),
-            stages=found.stages,
-            signatures=found.signatures,
-            notes=found.notes,
-            placement=lease,
-            recorder=recorder,
-            query=query,
-            cluster=cluster,
-            total=total,
-        )
+    def end() -> None:
+        with contextlib.suppress(Exception):  # the driver may be gone
+            for query in spark.streams.active:
+                query.stop()
+            spark.stop()
 
-    return SparkQueries(spark, lambda query: Lease(table, str(query.runId)), join)
+    if spark is not None:
+        thread = threading.Thread(target=end, name="headworks-end", daemon=True)
+        thread.start()
+        thread.join(LEAVE)
 
 
-def _begin(queries: SparkQueries, address: str, timeout: float) -> None:
-    try:
-        queries.begin(timeout)
-    except NoBatchError as error:
-        if executors(queries.spark):
-            raise
-        raise EngineError(
-            f"{address} started no executor in {timeout:g} s: look at its page whether cores "
-            "and memory are free; an application that does not set spark.cores.max takes all of them"
-        ) from error
+class _Beside:
+    """The thread beside an application, which finds its sessions, and rounds to do on each.
 
+    Attributes:
+        why: Reason why there was no round yet.
+    """
 
-def _stop(spark: SparkSession) -> None:
-    for query in spark.streams.active:
-        query.stop()
+    def __init__(self, file: str, cluster: LocalSpark | None) -> None:
+        self.why = "it started no classic session"
+        self._file, self._cluster = file, cluster
+        self._ended = threading.Event()
+        self._queries: SparkQueries | None = None
 
-
-def _start(application: Sequence[str], spark: SparkSession) -> StreamingQuery:
-    """Run the file in a thread of its own, as it usually ends by waiting, until a query is active."""
-    # Its `getOrCreate()` finds the session made above, which is the active one of this process.
-    script = _Script(application)
-    deadline = time.monotonic() + PATIENCE
-    while time.monotonic() < deadline:
-        active = spark.streams.active
-        if active:
-            return active[0]
-        if script.done:
-            break
-        time.sleep(0.2)
-    why = f": {script.error}" if script.error else ""
-    raise EngineError(f"{application[0]} started no streaming query on SparkSession.builder.getOrCreate(){why}")
-
-
-class _Script:
-    """A Python file in a daemon thread, with its own `sys.argv`."""
-
-    def __init__(self, application: Sequence[str]) -> None:
-        self.error: BaseException | None = None
-        self._application = list(application)
-        self._thread = threading.Thread(target=self._run, name="headworks-application", daemon=True)
-        self._thread.start()
-
-    @property
-    def done(self) -> bool:
-        return not self._thread.is_alive()
-
-    def _run(self) -> None:
-        saved: Any = sys.argv
-        sys.argv = self._application
+    @contextlib.contextmanager
+    def follow(self, rounds: Callable[[SparkQueries, threading.Event], object]) -> Iterator[None]:
+        """Do rounds while the block runs."""
+        thread = threading.Thread(target=self._run, args=[rounds], name="headworks-rounds", daemon=True)
+        thread.start()
         try:
-            runpy.run_path(self._application[0], run_name="__main__")
-        except BaseException as error:  # noqa: BLE001 - the user's file may end in any way
-            self.error = error
+            yield
         finally:
-            sys.argv = saved
+            self._ended.set()
+            if self._queries is not None:
+                self._queries.close()
+            thread.join(LEAVE)
+            if self.why:
+                LOG.warning("no task of %s was placed: %s", self._file, self.why)
+
+    def _run(self, rounds: Callable[[SparkQueries, threading.Event], object]) -> None:
+        last: Any = None
+        while not self._ended.wait(LOOK / 5):
+            spark = current_session()
+            if spark is None or spark is last:
+                continue
+            last = spark
+            try:
+                with Connection(spark, self._cluster) as connection:
+                    self._queries = connection.queries()
+                    self._follow(self._queries, rounds)
+            except Exception as error:  # noqa: BLE001 - the application goes on
+                if not self._ended.is_set() and not is_stopped(spark):
+                    LOG.warning("tasks are left to Spark from now on: %s", error)
+
+    def _follow(self, queries: SparkQueries, rounds: Callable[[SparkQueries, threading.Event], object]) -> None:
+        while True:
+            try:
+                queries.begin(LOOK)
+                break
+            except NoBatchError as error:
+                self.why = str(error)
+        self.why = ""
+        rounds(queries, self._ended)
+        while not self._ended.wait(LOOK) and not is_stopped(queries.spark):
+            pass

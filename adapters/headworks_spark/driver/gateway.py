@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from headworks.errors import EngineError
+from headworks.errors import EngineEndedError, EngineError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+LOG = logging.getLogger("headworks.spark")
 PATIENCE = 30.0
 """Seconds that a driver's JVM may take to end by itself."""
 
@@ -96,6 +97,41 @@ def _end_jvm(gateway: Any) -> None:
     except subprocess.TimeoutExpired:
         gateway.proc.kill()
         gateway.proc.wait()
+
+
+def current_session() -> Any:
+    """The session of this process that was started last, unless it was stopped; None if there is none."""
+    # PySpark is optional and costs 0.3 s: a list of plugins imports this module, and asks for no session.
+    from pyspark.sql import SparkSession
+
+    found = SparkSession._instantiatedSession  # noqa: SLF001 - PySpark offers no other way
+    return None if found is None or is_stopped(found) else found
+
+
+def is_stopped(spark: Any) -> bool:
+    """True if a session was stopped."""
+    return spark.sparkContext._jsc is None  # noqa: SLF001 - PySpark offers no other way
+
+
+@contextlib.contextmanager
+def ending_with_jvm() -> Iterator[None]:
+    """Tell the end of the driver's JVM from other failures of the block.
+
+    Raises:
+        EngineEndedError: The block failed, and the JVM does not answer any more.
+    """
+    # PySpark is optional and costs 0.3 s: a list of plugins imports this module, and asks for no session.
+    from py4j.protocol import Py4JError
+
+    try:
+        yield
+    except (Py4JError, OSError) as error:
+        try:
+            running_gateway().jvm.java.lang.System.nanoTime()
+        except (AttributeError, Py4JError, OSError):
+            LOG.warning("the driver's JVM is gone, and what was followed with it")
+            raise EngineEndedError(f"the driver's JVM is gone ({type(error).__name__})") from error
+        raise
 
 
 def stop_if_alive(stop: Callable[[], object]) -> None:

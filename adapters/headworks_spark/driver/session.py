@@ -40,18 +40,21 @@ NODE = "NODE"
 """Attribute of an executor, from `SPARK_EXECUTOR_ATTRIBUTE_NODE` in its environment: the name of the machine that it is
 on, where its host says less, as the address of a pod does."""
 
+HANDED_ON = {
+    "spark.decommission.enabled": "true",
+    "spark.storage.decommission.enabled": "true",
+    "spark.storage.decommission.replicationReattemptInterval": "1s",
+}
+"""Executors that are told to go end their tasks first, and hand on the shuffle files that later stages read: they look
+each second, by default each half minute, whether all are elsewhere."""
 SETTINGS = {
     "spark.speculation": "false",
     "spark.sql.adaptive.enabled": "false",
     "spark.scheduler.minRegisteredResourcesRatio": "1.0",
     "spark.ui.showConsoleProgress": "false",
-    "spark.decommission.enabled": "true",
-    "spark.storage.decommission.enabled": "true",
-    "spark.storage.decommission.replicationReattemptInterval": "1s",
+    **HANDED_ON,
 }
-"""One job a query (adaptive execution makes several, so stages could not be told by ordinal), one try a task;
-executors that are told to go end their tasks first, and hand on the shuffle files that later stages read: they look
-each second, by default each half minute, whether all are elsewhere."""
+"""One job a query (adaptive execution makes several, so stages could not be told by ordinal), one try a task."""
 
 BEHIND = "SPARK_DIST_CLASSPATH"
 """What this variable names comes last in the class path of a JVM that Spark's scripts start."""
@@ -85,15 +88,14 @@ def session(
     home = spark_home()
     find_java(home.java)
     jar = str(scheduler_jar(home))
-    _refuse_running(jar)
+    refuse_running(jar)
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     address = master_url.removeprefix("spark://")
-    here = _here(address.partition(":")[0])
     plugins = [PLACEMENT] * (master_url == YARN) + [PLUGIN] * usage
     loaded = {"spark.plugins": ",".join(plugins), "spark.jars": jar} if plugins else {}
-    settings = SETTINGS | here | loaded | conf
+    settings = SETTINGS | near(master_url) | loaded | conf
     # The class path of a driver JVM is read once, at its start: the jar has to be in the environment by then.
-    with _behind(jar):
+    with behind(jar):
         spark = _start(home, master_url if master_url == YARN else PREFIX + address, app_name, settings)
     try:
         _wait_for_executors(spark, hosts, timeout)
@@ -176,12 +178,11 @@ def host_of(address: str) -> str:
     return host or last
 
 
-def _here(master: str) -> dict[str, str]:
-    """Settings for a Master on this machine: the driver is reached where it is.
-
-    Args:
-        master: Its host.
-    """
+def near(master_url: str) -> dict[str, str]:
+    """Settings for a Master on this machine: the driver is reached where it is."""
+    if master_url == YARN:
+        return {}
+    master = master_url.removeprefix("spark://").partition(":")[0]
     if master.startswith(("127.", "localhost")):
         address = "127.0.0.1"
     elif is_of_this_machine(master):
@@ -192,7 +193,7 @@ def _here(master: str) -> dict[str, str]:
 
 
 @contextlib.contextmanager
-def _behind(jar: str) -> Iterator[None]:
+def behind(jar: str) -> Iterator[None]:
     """Put a jar behind Spark's own in the class path of the driver: in front, its classes would hide Spark's."""
     before = os.environ.get(BEHIND)
     os.environ[BEHIND] = os.pathsep.join(filter(None, [before, jar]))
@@ -223,7 +224,7 @@ def _start(home: SparkHome, master: str, app_name: str, settings: dict[str, str]
     return spark
 
 
-def _refuse_running(jar: str) -> None:
+def refuse_running(jar: str) -> None:
     """A session that runs cannot be given another scheduler, nor a driver JVM another class path."""
     if session_runs():
         raise EngineError("a Spark session runs already in this process: stop it first, or start another process")

@@ -362,6 +362,8 @@ def master_state(ui_port: int, master: str = MASTER_HOST) -> dict[str, Any]:
         if response.status != http.client.OK:
             raise ConnectionError(f"{response.status} {response.reason}")
         answer: dict[str, Any] = json.loads(response.read())
+    except ValueError:  # it serves its first page a moment before this one
+        raise ConnectionError("its page is not there yet") from None
     finally:
         connection.close()
     return answer

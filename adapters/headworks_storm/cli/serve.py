@@ -160,7 +160,7 @@ def _serve(
                 say(f"{control.scheduler} has no analysis: running executors stay where they are (--replan moves them)")
                 threading.Event().wait()  # until a signal: the bridge answers rounds from threads of its own
             loop = Loop(host, control, service.target, records.journal, counts=records.counts)
-            return run_rounds(loop, pace, as_json=as_json, show=records.show)
+            return run_rounds(loop, pace, show=records.show)
 
 
 def _introduce(service: Service, control: Control) -> None:

@@ -156,7 +156,7 @@ def main() -> NoReturn:
         if signals is not None:
             signals.hold()  # what comes now comes too late
             code = 128 + signals.number if signals.number else code
-        if code > 128:
+        if code == INTERRUPTED or pending_signal():
             with contextlib.suppress(OSError):  # the terminal may have gone
                 click.echo("interrupted", err=True)
         _leave(code)

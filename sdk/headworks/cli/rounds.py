@@ -69,25 +69,23 @@ def run_rounds(
     loop: Loop,
     pace: Pace,
     *,
-    as_json: bool,
-    wait: Callable[[float], None] = time.sleep,
-    show: Callable[[Round], None] | None = None,
+    show: Callable[[Round], None],
+    wait: Callable[[float], object] = time.sleep,
 ) -> int:
-    """Run and show rounds until there were enough or the application ended; the number of bad ones (`bad_rounds`).
+    """Run rounds until there were enough or the application ended; the number of bad ones (`bad_rounds`).
 
     Args:
-        wait: Lets the seconds between two rounds pass: an engine may have a clock of its own.
+        show: Shows a round.
+        wait: Lets the seconds between two rounds pass: an engine may have a clock of its own. True says that no more
+            are wanted.
     """
     outcomes: Counter[str] = Counter()
     while pace.rounds is None or outcomes.total() < pace.rounds:
-        if outcomes:
-            wait(pace.interval)
+        if outcomes and wait(pace.interval):
+            break
         done = loop.round(replan=pace.replan)
         raise_pending()
-        if show is None:
-            show_round(done, as_json=as_json)
-        else:
-            show(done)
+        show(done)
         outcomes[done.outcome] += 1
         if done.outcome == "ended":
             break
@@ -100,11 +98,11 @@ def bad_rounds(outcomes: Mapping[str, int]) -> int:
     return sum(outcomes.get(each, 0) for each in (BAD if made else (*BAD, *LOST)))
 
 
-def show_round(done: Round, *, as_json: bool) -> None:
+def show_round(done: Round, stdout: TextIO, *, as_json: bool) -> None:
     """Print a round: one line of JSON, or a sentence and the moves."""
     message, data = round_text(done, as_json=as_json)
     click.echo(message, err=True, nl=False)
-    click.echo(data, nl=False)
+    click.echo(data, stdout, nl=False)
 
 
 def round_text(done: Round, *, as_json: bool) -> tuple[str, str]:

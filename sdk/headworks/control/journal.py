@@ -42,11 +42,11 @@ Outcome = Literal[
 """How a round ended.
 
 quiet: no plan was called for; unchanged: the plan moves nothing; held: no usable plan; waiting: a guard holds the plan
-back; vetoed: a reviewer objects; failed: monitor or executor broke, or what was seen contradicts itself; executed:
-every task was seen where asked; missed: carried out, but some task was not seen there; rolled-back: carrying out failed
-and was undone; asserted: tasks had left the places of an earlier plan, and were seen there again after a reminder;
-undone: an earlier plan had made things worse and was taken back; answered: the engine asked where to put tasks without
-a slot, and was told; ended: what the loop watched is over.
+back, or there is nothing to place yet; vetoed: a reviewer objects; failed: monitor or executor broke, or what was seen
+contradicts itself; executed: every task was seen where asked; missed: carried out, but some task was not seen there;
+rolled-back: carrying out failed and was undone; asserted: tasks had left the places of an earlier plan, and were seen
+there again after a reminder; undone: an earlier plan had made things worse and was taken back; answered: the engine
+asked where to put tasks without a slot, and was told; ended: what the loop watched is over.
 """
 
 

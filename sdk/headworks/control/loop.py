@@ -33,7 +33,7 @@ from headworks.control.journal import Counts, NoJournal, Outcome, Round, compare
 from headworks.control.knowledge import KnowledgeFile
 from headworks.control.priorities import Draining, Priorities
 from headworks.documents import unstructure
-from headworks.errors import DocumentError, EngineEndedError, HeadworksError
+from headworks.errors import DocumentError, EngineEndedError, EngineWaitsError, HeadworksError
 from headworks.model import FILL, Drain, FrozenMap, Limits, Observation, Plan, Receipt, Request, Status, Undrained
 from headworks.model.parts import without_topologies
 from headworks.model.scaling import rescale_differences
@@ -230,6 +230,8 @@ class Loop:
             seen = self._observe()
         except EngineEndedError as error:
             return self._end("ended", str(error))
+        except EngineWaitsError as error:
+            return self._end("waiting", str(error))
         except Exception as error:  # noqa: BLE001 - so is a monitor
             return self._end("failed", f"{control.engine} could not be observed: {_say(error)}")
         try:
@@ -263,7 +265,8 @@ class Loop:
     def _scale(self, done: Round) -> Round:
         """Add or drain nodes after a round that saw the engine."""
         fleet, engine = self._control.fleet, self._control.engine
-        if fleet is None or self._control.shadow or done.outcome in ("failed", "ended"):
+        unseen = done.outcome in ("failed", "ended") or (done.outcome == "waiting" and done.request is None)
+        if fleet is None or self._control.shadow or unseen:
             return done
         self._nodes = watch(self._nodes, self._seen)
         wanted = scale(done, self._seen, self._nodes, fleet, waits=self._waits)

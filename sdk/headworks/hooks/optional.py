@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 from headworks.hooks.values import hookspec
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
+    from threading import Event
 
     from headworks.hooks.values import Finding, Verdict
     from headworks.model import Change, Drain, Intake, Observation, Plan, Receipt, Request, Steering, Workload
@@ -51,7 +52,25 @@ class SchedulingSpec:
 
 
 class EngineSpec:
-    """Optional hooks of an executor, and of an engine's installation."""
+    """Optional hooks of a monitor, of an executor, and of an engine's installation."""
+
+    @hookspec
+    def headworks_run(  # type: ignore[empty-body]
+        self,
+        application: Sequence[str],
+        address: str | None,
+        launch: Sequence[str],
+        rounds: Callable[[Any, Event], object],
+    ) -> int:
+        """Run an application in this thread, as the engine's own launcher does, and return its exit code. Optional.
+
+        `headworks run` calls it, if it is there, in place of `headworks_open`: in its main thread, so that the
+        application may handle signals. The end of the application is the end of the hook. What the application raises
+        is shown, and is an exit code. `launch` has the options `--conf`, `--packages` and `--properties-file`, as they
+        were typed. `rounds(target, ended)` is called in another thread as soon as something can be placed, and returns
+        when there are no more; `ended` is a `threading.Event` that the hook sets when the application has ended.
+        Raises `EngineError` when the engine is out of reach.
+        """
 
     @hookspec
     def headworks_intake(self, target: Any) -> Intake:  # type: ignore[empty-body]

@@ -278,6 +278,7 @@ ONE: Mapping[str, type] = {
     "headworks_prioritise": Observation,
     "headworks_reschedule": Receipt,
     "headworks_rollback": Receipt,
+    "headworks_run": int,
     "headworks_scale": Receipt,
 }
 """Type of the answer of each hook that has to answer one thing."""

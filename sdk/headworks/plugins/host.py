@@ -17,8 +17,9 @@ from headworks.plugins.options import make_options
 from headworks.plugins.planning_time import STRETCH
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
+    from threading import Event
 
     from headworks.model import Observation, Plan, Receipt, Request, Workload
     from headworks.plugins.processes import SchedulerProcesses
@@ -226,6 +227,27 @@ class PluginHost:
         """
         plugin = self.plugin(name, "headworks_open")
         return opened(plugin, "headworks_open", application=tuple(application), address=address)
+
+    def run(
+        self,
+        name: str,
+        application: Sequence[str],
+        address: str | None,
+        launch: Sequence[str],
+        rounds: Callable[[Any, Event], object],
+    ) -> int:
+        """Run an application in this thread, and rounds beside it; its exit code.
+
+        Args:
+            application: File to run and its arguments.
+            address: Address of the engine, None to start one on this machine.
+            launch: Options of the engine's own launcher.
+            rounds: Is given a target, and an event that says that the application has ended.
+        """
+        caller, hook = self.plugin(name, "headworks_run").caller, "headworks_run"
+        with guarded(name, hook, silent=False):
+            code = caller.headworks_run(application=tuple(application), address=address, launch=launch, rounds=rounds)
+        return cast("int", checked(name, hook, code))
 
     def observe(self, name: str, target: Any, window: float) -> Observation:
         """Measure an engine for a window of seconds."""

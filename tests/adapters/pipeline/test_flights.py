@@ -19,7 +19,7 @@ from headworks.problem.plan.score import score
 from headworks_pipeline.run import KNOWLEDGE, REQUEST
 from headworks_spark.local.cluster import LocalSpark, worker_specs
 from pipeline_command import PATIENCE, pipeline
-from shell import headworks
+from shell import followed, headworks
 
 APPLICATION = Path(__file__).parents[3] / "examples" / "spark" / "flights.py"
 TYPES = ("large", "small")
@@ -31,8 +31,7 @@ pytestmark = [pytest.mark.matrix, pytest.mark.spark, pytest.mark.slow]
 def test_flights_are_planned_from_their_own_profile(tmp_path):
     samples, journal, learnt = (tmp_path / name for name in ("samples", "journal.jsonl", "learnt"))
     words = ("-s", "even", "-o", "rebalance=yes", "--slowdown", 9, *PACE, "--samples", samples, "--journal", journal)
-    ran = headworks("run", "--engine", "spark", *words, APPLICATION, timeout=PATIENCE)
-    assert ran.returncode == 0, ran.stderr
+    followed("run", "--engine", "spark", *words, APPLICATION, journal=journal, rounds=4, folder=tmp_path)
     rounds = list(read_journal(journal))
     for each in rounds:
         jsonschema.validate(each, schema_of(Round))
@@ -70,8 +69,7 @@ def test_what_was_learnt_makes_the_next_plan_better_by_what_the_first_run_measur
     for journal, own in zip(journals, more, strict=True):
         with LocalSpark(workers, timeout=PATIENCE) as cluster:
             place = ("--master", cluster.master_url, "--journal", journal, *own, APPLICATION)
-            ran = headworks(*words, *place, timeout=2 * PATIENCE)
-        assert ran.returncode == 0, ran.stderr
+            followed(*words, *place, journal=journal, rounds=4, folder=tmp_path)
         if own[0] == "--samples":
             pipeline(samples, learnt)
     first, second = ([structure(each, Round) for each in read_journal(journal)] for journal in journals)

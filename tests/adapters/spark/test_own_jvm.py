@@ -67,21 +67,6 @@ for dies in (True, False):
 """
 
 
-CROWDED_OUT = """
-import sys
-from headworks.errors import EngineError
-from headworks_spark import discovery
-from headworks_spark.applications.run import open_application
-
-discovery.TIMEOUT = 3.0
-try:
-    with open_application([sys.argv[1]], sys.argv[2]):
-        pass
-except EngineError as error:
-    print(error)
-"""
-
-
 def told(code: str, *words: str) -> list[str]:
     command = [sys.executable, "-c", code, *words]
     done = subprocess.run(
@@ -124,11 +109,3 @@ def test_a_jvm_ends_with_the_block_that_started_it_and_an_earlier_one_lives_on(j
 @pytest.mark.slow
 def test_an_application_is_opened_again_after_its_jvm_died(java):
     assert told(APPLICATION, WORD_COUNT) == ["ended: True None"] * 2
-
-
-@pytest.mark.spark
-@pytest.mark.slow
-def test_an_application_without_cores_says_so(spark, cluster):
-    """The session of the other tests has taken all."""
-    (sentence,) = told(CROWDED_OUT, WORD_COUNT, cluster.master_url)
-    assert sentence.startswith(f"{cluster.master_url} started no executor in 3 s: look at its page whether cores ")

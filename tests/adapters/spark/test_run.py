@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import shutil
+import json
+import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -19,24 +18,177 @@ from headworks.documents.schema import schema_of
 from headworks.model import Limits, Slot
 from headworks.plugins.host import PluginHost
 from headworks_spark.demo.flights import FlightsQuery
+from headworks_spark.events.eventlog import replay
 from headworks_spark.events.recorder import EventRecorder
+from headworks_spark.local.cluster import LocalSpark, worker_specs
 from patience import PATIENCE
+from shell import HEADWORKS, called, followed
 from spark_kills import kill_worker
 
 ROOT = Path(__file__).parents[3]
-HEADWORKS = shutil.which("headworks", path=str(Path(sys.executable).parent)) or "headworks"
+WORD_COUNT = ROOT / "examples" / "spark" / "word_count.py"
+
+ORDERS = """
+import json, sys, threading, time
+from pathlib import Path
+from neighbour import WORDS
+from pyspark.sql import SparkSession
+
+folder = Path(sys.argv[1])
 
 
-def run(*words, folder):
+def outcomes():
+    journal = folder / "journal.jsonl"
+    return [json.loads(line)["outcome"] for line in journal.read_text().splitlines()] if journal.exists() else []
+
+
+def wait(holds):
+    while not holds():
+        time.sleep(0.1)
+
+
+builder = SparkSession.builder.master("local[2]").appName("orders").config("spark.executor.memory", "600m")
+spark = builder.config("spark.scheduler.mode", "FAIR").config("spark.sql.shuffle.partitions", 4).getOrCreate()
+rows = spark.readStream.format("rate").options(rowsPerSecond=200, numPartitions=4).load()
+counts = rows.groupBy(rows.value % 10).count()
+first = counts.writeStream.format("noop").queryName("first").outputMode("complete").start()
+wait(lambda: "executed" in outcomes())
+first.stop()
+seen = len(outcomes())
+wait(lambda: "waiting" in outcomes()[seen:])
+for word in WORDS:
+    (folder / "words").mkdir(exist_ok=True)
+    (folder / "words" / word).write_text(word)
+words = spark.readStream.option("maxFilesPerTrigger", 1).text(str(folder / "words")).groupBy("value").count()
+once = words.writeStream.format("memory").queryName("once").outputMode("complete").trigger(availableNow=True).start()
+once.awaitTermination()
+conf = dict(spark.sparkContext.getConf().getAll())
+main = threading.current_thread() is threading.main_thread()
+told = {"conf": conf, "rows": spark.sql("SELECT sum(count) FROM once").first()[0], "main": main}
+(folder / "told").write_text(json.dumps(told))
+print("the line after")
+spark.stop()
+sys.exit(3)
+"""
+"""A pause between two queries, the second of which ends by itself, and work after both."""
+
+FAILING = """
+import json, sys, time
+from pathlib import Path
+from pyspark.sql import SparkSession
+
+journal = Path(sys.argv[1]) / "journal.jsonl"
+spark = SparkSession.builder.config("spark.sql.shuffle.partitions", 4).getOrCreate()
+rows = spark.readStream.format("rate").options(rowsPerSecond=200, numPartitions=4).load()
+counts = rows.groupBy(rows.value % 10).count()
+query = counts.writeStream.format("console").queryName("fails").outputMode("complete").start()
+while not journal.exists() or not journal.read_text():
+    time.sleep(0.1)
+before = query.lastProgress["batchId"]
+while query.lastProgress["batchId"] < before + 3:
+    time.sleep(0.1)
+print("batches went on", query.isActive)
+raise ValueError("the user's own")
+"""
+
+HANDLING = """
+import signal, sys, time
+from pyspark.sql import SparkSession
+
+came = []
+signal.signal(signal.SIGTERM, lambda number, frame: came.append(number))
+spark = SparkSession.builder.config("spark.sql.shuffle.partitions", 4).getOrCreate()
+rows = spark.readStream.format("rate").options(rowsPerSecond=200, numPartitions=4).load()
+query = rows.groupBy(rows.value % 10).count().writeStream.format("noop").outputMode("complete").start()
+while not came:
+    time.sleep(0.1)
+query.stop()
+sys.exit(7)
+"""
+
+PACE = ("--window", "0.5", "--interval", "0.2", "--cooldown", "0", "--deadline", "60", "--slowdown", "9")
+
+
+@pytest.fixture(scope="module")
+def nodes_of_its_own(java):
+    """A cluster whose cores the session of the other tests does not take."""
+    with LocalSpark(worker_specs((1, 1)), timeout=PATIENCE) as local:
+        yield local.master_url
+
+
+def run(master, folder, text, *words):
+    application = folder / "application.py"
+    application.write_text(text)
+    words = ("-s", "even", "-o", "rebalance=yes", *PACE, *words, "--journal", folder / "journal.jsonl")
+    command = [HEADWORKS, "run", "--engine", "spark", "--master", master, *words, application, folder]
     return subprocess.run(
-        [HEADWORKS, "run", "--engine", "spark", *map(str, words)],
-        cwd=folder,
-        env=os.environ,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        check=False,
+        [*map(str, command)], cwd=folder, capture_output=True, text=True, timeout=PATIENCE, check=False
     )
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_the_end_of_the_application_is_the_end_and_its_settings_are_its_own(nodes_of_its_own, tmp_path):
+    (tmp_path / "neighbour.py").write_text("WORDS = tuple('abcdef')")
+    (tmp_path / "settings").write_text("spark.of.file told\nspark.executor.memory 700m\n")
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    log = ("--conf", "spark.eventLog.enabled=true", "--conf", f"spark.eventLog.dir={logs}")
+    more = ("--json", *log, "--conf", "spark.of.line=told", "--properties-file", tmp_path / "settings")
+    done = run(nodes_of_its_own, tmp_path, ORDERS, *more)
+    assert done.returncode == 3, done.stderr
+    rounds = [json.loads(line) for line in done.stdout.splitlines()]
+    assert rounds == list(read_journal(tmp_path / "journal.jsonl"))
+    assert "failed" not in {each["outcome"] for each in rounds}
+    assert "the line after" in done.stderr
+    said = "spark.master=local[2] of the application is not honoured: its session runs on spark://"
+    assert said in done.stderr
+    told = json.loads((tmp_path / "told").read_text())
+    assert (told["rows"], told["main"]) == (6, True)
+    asked = {
+        "spark.app.name": "orders",
+        "spark.executor.memory": "600m",
+        "spark.scheduler.mode": "FAIR",
+        "spark.of.line": "told",
+        "spark.of.file": "told",
+        "spark.master": nodes_of_its_own,
+    }
+    assert {name: told["conf"].get(name) for name in asked} == asked
+    executed = next(each for each in rounds if each["outcome"] == "executed")
+    assert ran(logs, "first") == {task: slot.split(":")[0] for task, slot in executed["plan"]["assignment"].items()}
+
+
+def ran(logs, query):
+    """Where the tasks of the last batch of the first query ran, by Spark's event log."""
+    (log,) = logs.iterdir()
+    jobs = [job for job in replay(log).history.jobs if job.start.query and job.end.succeeded]
+    last = [job for job in jobs if job.start.query == jobs[0].start.query][-1]
+    return {f"{query}/stage-{last.start.ordinal(end.stage)}/{end.partition}": end.host for end in last.tasks}
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_rounds_that_have_ended_and_an_error_of_the_application(nodes_of_its_own, tmp_path):
+    """A console sink prints in the driver's JVM."""
+    done = run(nodes_of_its_own, tmp_path, FAILING, "--rounds", 1)
+    assert (done.returncode, len(list(read_journal(tmp_path / "journal.jsonl")))) == (1, 1), done.stderr
+    assert "batches went on True" in done.stdout
+    assert "Batch: " in done.stdout
+    line = FAILING.splitlines().index('raise ValueError("the user\'s own")') + 1
+    where = f'  File "{tmp_path / "application.py"}", line {line}, in <module>\n'
+    assert f"Traceback (most recent call last):\n{where}" in done.stderr
+    assert "\nValueError: the user's own\n" in done.stderr
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_a_signal_is_the_application_s_own(nodes_of_its_own, tmp_path):
+    application = tmp_path / "application.py"
+    application.write_text(HANDLING)
+    journal = tmp_path / "journal.jsonl"
+    words = ("run", "--engine", "spark", "--master", nodes_of_its_own, "-s", "even", *PACE, "--journal", journal)
+    done = followed(*words, application, journal=journal, rounds=1, folder=tmp_path, number=signal.SIGTERM)
+    assert done.returncode == 7, done.stderr
 
 
 @pytest.mark.spark
@@ -44,13 +196,13 @@ def run(*words, folder):
 @pytest.mark.matrix
 def test_a_stranger_s_query_is_placed_while_it_runs(java, tmp_path):
     """The pipeline's test of the flights runs the same command, and `test_both_engines.py` the same query."""
-    application = ROOT / "examples" / "spark" / "word_count.py"
-    options = ("-s", "even", "-o", "rebalance=yes", "--rounds", 2, "--window", 2, "--interval", 0)
+    journal = tmp_path / "journal.jsonl"
+    words = ("run", "--engine", "spark", "-s", "even", "-o", "rebalance=yes", "--rounds", 2, "--window", 2)
     # As many tasks on one core as on four make batches longer.
-    options = (*options, "--slowdown", 9, "--deadline", 60)
-    done = run(*options, "--journal", tmp_path / "journal.jsonl", "--json", application, folder=tmp_path)
-    assert done.returncode == 0, done.stderr
-    records = list(read_journal(tmp_path / "journal.jsonl"))
+    words = (*words, "--interval", 0, "--slowdown", 9, "--deadline", 60, "--journal", journal, WORD_COUNT)
+    done = followed(*words, journal=journal, rounds=2, folder=tmp_path)
+    assert done.returncode == 128 + signal.SIGINT, done.stderr
+    records = list(read_journal(journal))
     assert [record["outcome"] for record in records] == ["executed", "unchanged"]
     check = records[0]["check"]
     assert check["hits"] == check["asked"] == 12
@@ -62,11 +214,11 @@ def test_a_stranger_s_query_is_placed_while_it_runs(java, tmp_path):
 @pytest.mark.slow
 @pytest.mark.matrix
 def test_nodes_that_a_scheduler_emptied_are_given_back(java, tmp_path):
-    application = ROOT / "examples" / "spark" / "word_count.py"
-    options = ("-s", "dstorm", "--elastic", "1:3", "--slowdown", 9, "--rounds", 4, "--window", 1, "--interval", 0)
-    done = run(*options, "--journal", tmp_path / "journal.jsonl", application, folder=tmp_path)
-    assert done.returncode == 0, done.stderr
-    records = list(read_journal(tmp_path / "journal.jsonl"))
+    journal = tmp_path / "journal.jsonl"
+    words = ("run", "--engine", "spark", "-s", "dstorm", "--elastic", "1:3", "--slowdown", 9, "--window", 1)
+    words = (*words, "--interval", 0, "--rounds", 4, "--journal", journal, WORD_COUNT)
+    followed(*words, journal=journal, rounds=4, folder=tmp_path)
+    records = list(read_journal(journal))
     steps = [step for record in records for step in record.get("scaling", {}).get("steps", ())]
     assert steps, [(record["outcome"], record.get("notes")) for record in records]
     assert "drain" in {step["action"] for step in steps}
@@ -83,16 +235,17 @@ def test_nodes_that_a_scheduler_emptied_are_given_back(java, tmp_path):
 
 @pytest.mark.spark
 @pytest.mark.parametrize(
-    ("text", "said"), [(None, "is none"), ("pass", "started no streaming query"), ("1 / 0", "division by zero")]
+    ("text", "code", "said"), [("pass", 0, "it started no classic session"), ("1 / 0", 1, "ZeroDiv")]
 )
-def test_a_file_that_starts_no_query_is_told_so(cluster, tmp_path, text, said):
-    application = tmp_path / "application.py"
-    if text is not None:
-        application.write_text(text)
-    done = run("--master", cluster.master_url, application, folder=tmp_path)
-    assert done.returncode == 4
+def test_a_file_that_starts_no_query_is_told_so(cluster, tmp_path, text, code, said):
+    done = run(cluster.master_url, tmp_path, text)
+    assert done.returncode == code
     assert said in done.stderr
-    assert "Traceback" not in done.stderr
+
+
+def test_an_application_that_is_not_there_is_wrong_use(tmp_path):
+    done = called("run", "--engine", "spark", tmp_path / "none.py")
+    assert (done.returncode, "is none" in done.stderr) == (2, True)
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from headworks_local.process import end, end_group
 from headworks_spark.driver.jar import PLACEMENT, scheduler_jar, spark_home
 from headworks_spark.yarn.cluster import NODE, LocalYarn, nodes
 from headworks_spark.yarn.conf import node_specs
-from shell import HEADWORKS
+from shell import followed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -222,12 +222,10 @@ def test_headworks_run_places_a_query_that_knows_nothing_of_it(yarn: BreakableYa
     pace = ("--rounds", "3", "--interval", "0", "--window", "4", "--cooldown", "0", "--deadline", "60")
     words = ("-s", "even", "-o", "rebalance=yes", "--slowdown", "9", *pace, "--journal", str(journal))
     application = (str(APPLICATION), str(tmp_path), "stream", "0")
-    command = [HEADWORKS, "run", "--engine", "spark", "--master", "yarn", *words, *application]
-    env = os.environ | yarn.client_environment()
-    done = subprocess.run(command, env=env, cwd=tmp_path, capture_output=True, text=True, timeout=1200, check=False)
-    assert done.returncode == 0, done.stderr
+    command = ("run", "--engine", "spark", "--master", "yarn", *words, *application)
+    done = followed(*command, journal=journal, rounds=3, folder=tmp_path, **yarn.client_environment())
     first, *later = read_journal(journal)
-    assert (first["outcome"], {each["outcome"] for each in later}) == ("executed", {"unchanged"}), done.stdout
+    assert (first["outcome"], {each["outcome"] for each in later}) == ("executed", {"unchanged"}), done.stderr
     found = Application.of(tmp_path)
     last = max(row["batch"] for row in found.rows)
     # The one before it is whole: the query is stopped in its last batch.
@@ -240,5 +238,5 @@ def test_headworks_run_places_a_query_that_knows_nothing_of_it(yarn: BreakableYa
     }
     assert set(asked.values()) == set(HOSTS)
     assert every_row_is_counted_once(found)
-    (ended,) = [each for each in yarn.ask("/apps")["apps"]["app"] if each["name"] == APPLICATION.stem]
+    (ended,) = [each for each in yarn.ask("/apps")["apps"]["app"] if each["name"] == APPLICATION.name]
     assert (ended["state"], ended["finalStatus"]) == ("FINISHED", "SUCCEEDED")

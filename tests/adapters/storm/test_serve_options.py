@@ -58,13 +58,19 @@ def seen(monkeypatch, tmp_path):
             made.control, made.journal, made.host = control, journal, host
             super().__init__(host, control, target, journal, **more)
 
-    def run_rounds(_loop, pace, *, as_json, show):
-        made.pace, made.as_json = pace, as_json
+    def run_rounds(_loop, pace, *, show):
+        made.pace = pace
         return 0
+
+    class Screen(serve.Screen):
+        def __init__(self, background, *, as_json):
+            made.as_json = as_json
+            super().__init__(background, as_json=as_json)
 
     monkeypatch.setattr(service, "serve", served)
     monkeypatch.setattr(loop, "Loop", Loop)
     monkeypatch.setattr(serve, "run_rounds", run_rounds)
+    monkeypatch.setattr(serve, "Screen", Screen)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "learned").mkdir()
     (tmp_path / "storm" / "lib").mkdir(parents=True)

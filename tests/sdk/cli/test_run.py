@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from typing import get_args
 
 import attrs
@@ -11,6 +12,8 @@ from headworks.cli.main import headworks
 from headworks.cli.rounds import bad_rounds
 from headworks.control.journal import Outcome, Round, read_journal
 from headworks.documents import loads
+from headworks.errors import EngineWaitsError
+from headworks.hooks import hookimpl
 from headworks.model import Metrics, Observation, TaskSample
 from headworks.plugins.host import PluginHost
 from headworks.samples.store import read_states
@@ -45,6 +48,72 @@ def test_json_is_one_round_a_line_and_the_journal_keeps_the_same(machine, tmp_pa
     lines = done.stdout.splitlines()
     assert [loads(line, Round).outcome for line in lines] == ["executed", "unchanged"]
     assert list(read_journal(tmp_path / "journal")) == [json.loads(line) for line in lines]
+
+
+class Launcher(Engine):
+    """An engine that runs applications by itself: this one prints, waits for rounds, and ends with 5."""
+
+    @hookimpl
+    def headworks_run(self, application, address, launch, rounds):
+        self.launched, self.heard, ended = (application, address, launch), threading.Event(), threading.Event()
+        beside = threading.Thread(target=rounds, args=(self.machine, ended))
+        beside.start()
+        print("the application's")  # noqa: T201
+        self.heard.wait()
+        if "--limited" in application:
+            beside.join()
+        ended.set()
+        beside.join()
+        return 5
+
+    @hookimpl
+    def headworks_on_round(self, record):
+        self.heard.set()
+
+
+@pytest.fixture
+def launcher(machine, monkeypatch):
+    engine = Launcher(machine)
+    host = PluginHost().with_plugin("memory", engine).with_plugin("judge", Judge([0, 1]))
+    monkeypatch.setattr(PluginHost, "load", classmethod(lambda cls: host))
+    return engine
+
+
+def test_an_engine_that_runs_the_application_has_its_exit_code(launcher):
+    launch = ("--conf", "a=1", "--properties-file", "settings", "--conf", "b=2", "--packages", "c:d:1")
+    done = invoke("--json", "--rounds", "1", *launch, "--master", "here", "app.py", "--limited", "--conf", "its own")
+    assert done.exit_code == 5
+    assert [loads(line, Round).outcome for line in done.stdout.splitlines()] == ["executed"]
+    assert "the application's" in done.stderr
+    application, address, words = launcher.launched
+    assert (application, address) == (("app.py", "--limited", "--conf", "its own"), "here")
+    pairs = sorted(zip(words[::2], words[1::2], strict=True))
+    assert pairs == [("--conf", "a=1"), ("--conf", "b=2"), ("--packages", "c:d:1"), ("--properties-file", "settings")]
+
+
+def test_rounds_end_with_the_application_that_an_engine_runs(launcher):
+    assert invoke("--interval", "600", "app.py").exit_code == 5
+
+
+def test_options_of_a_launcher_need_an_engine_that_has_one(machine):
+    done = invoke("--rounds", "1", "--conf", "a=1")
+    assert (done.exit_code, machine.calls) == (2, [])
+    assert "memory launches no application, so --conf has no effect there" in done.stderr
+
+
+class Empty(Engine):
+    """An engine on which nothing runs yet."""
+
+    @hookimpl
+    def headworks_observe(self, target, window):
+        raise EngineWaitsError("no batch has ended yet")
+
+
+def test_a_round_in_which_nothing_is_there_yet_waits(machine, monkeypatch):
+    host = PluginHost().with_plugin("memory", Empty(machine)).with_plugin("judge", Judge([0]))
+    monkeypatch.setattr(PluginHost, "load", classmethod(lambda cls: host))
+    done = invoke("--rounds", "1")
+    assert (done.exit_code, done.stderr) == (0, "round 1: waiting: no batch has ended yet\n")
 
 
 def test_samples_are_kept_when_a_window_was_measured(machine, tmp_path):

@@ -39,7 +39,7 @@ from memory_engine import Engine, Judge
 from patience import PATIENCE
 from plugin_folder import GOOD, install
 
-OWN = {"headworks_reschedule", "headworks_recover", "headworks_examine", "headworks_schedule"}
+OWN = {"headworks_reschedule", "headworks_recover", "headworks_examine", "headworks_schedule", "headworks_run"}
 """Hooks that take what they take; the scheduler's deadline is the request's."""
 ROOT = Path(__file__).parents[3]
 

@@ -2,17 +2,41 @@
 
 from __future__ import annotations
 
+import contextlib
+import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from headworks.cli.installed import plugin_names, plugins
 from headworks.cli.output import json_option
 from headworks.cli.request import option_option, scheduler_option
-from headworks.cli.rounds import journal_option, loop_settings, make_journal, run_rounds
+from headworks.cli.rounds import journal_option, loop_settings, make_journal, run_rounds, show_round
 from headworks.cli.settings import Configured, Pace, make
+from headworks.plugins.own_process import native_to_stderr
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from threading import Event
+
+    from headworks.control.journal import Round
+
+
+C = TypeVar("C", bound="Callable[..., Any]")
+
+
+def _launch(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
+    """Keep options of an engine's launcher, in the order in which they were typed."""
+    words = context.meta.setdefault(__name__, [])
+    words += [word for value in values for word in (parameter.opts[0], value)]
+    return values
+
+
+def _launch_option(name: str, metavar: str, text: str) -> Callable[[C], C]:
+    text = f"{text}, as spark-submit has it."
+    return click.option(name, metavar=metavar, multiple=True, expose_value=False, callback=_launch, help=text)
 
 
 @click.command("run", cls=Configured, settings=loop_settings, context_settings={"allow_interspersed_args": False})
@@ -25,6 +49,9 @@ from headworks.cli.settings import Configured, Pace, make
 @scheduler_option
 @option_option
 @click.option("--master", help="Address of a running engine; one is started on this machine by default.")
+@_launch_option("--conf", "NAME=VALUE", "Setting of the engine")
+@_launch_option("--packages", "COORDINATES", "Packages that the application needs")
+@_launch_option("--properties-file", "FILE", "File of settings")
 @click.option(
     "--samples", type=click.Path(file_okay=False, path_type=Path), help="Keep what is measured here, as Parquet."
 )
@@ -48,9 +75,9 @@ def command(
 ) -> None:
     """Run APPLICATION on an engine and place its tasks, round after round.
 
-    For `--engine spark`, APPLICATION is a Python file that starts a streaming query on the session that
-    `SparkSession.builder.getOrCreate()` returns. What follows it are its own arguments. With --json each round is
-    one line.
+    For `--engine spark`, APPLICATION is a Python file, which runs as spark-submit would run it, whatever it does: its
+    end is the end of the command, and its exit code the command's. What follows it are its own arguments. With --json
+    each round is one line, and what the application prints goes to stderr.
     """
     # numpy, cattrs and rich cost 0.2 s, which the list of commands does not need.
     from headworks.control.loop import Control, Loop
@@ -58,21 +85,40 @@ def command(
 
     if samples is not None:
         arrow_schema()
-    host = plugins(context)
+    host, launch = plugins(context), tuple(context.meta.get(__name__, ()))
     host.options(scheduler, options)
     control = make(Control, settings, engine=engine, scheduler=scheduler, options=options)
     if control.fleet is not None and not host.has(engine, "headworks_scale"):
         raise click.UsageError(f"{engine} cannot add or drain nodes, so --elastic has no effect there")
-    pace, recorded = make(Pace, settings), make_journal(journal)
-    with (
-        host.isolated(wanted=control.isolation == "process") as apart,
-        apart.open(engine, application, master) as target,
-    ):
+    if launch and not host.has(engine, "headworks_run"):
+        raise click.UsageError(f"{engine} launches no application, so {launch[0]} has no effect there")
+    pace, recorded, stdout = make(Pace, settings), make_journal(journal), sys.stdout
+
+    def rounds(target: Any, ended: Event | None = None) -> int:
+        def show(done: Round) -> None:
+            if ended is None or not ended.is_set():  # what ends a round with its application is no news
+                show_round(done, stdout, as_json=as_json)
+
         if pace.rounds is None and hasattr(target, "wait"):
             raise click.UsageError(f"time on {engine} is not real, so its rounds would never end: give --rounds")
         moment = getattr(target, "moment", time.time)
         keep = Keeper(samples, engine, moment).keep if samples is not None else None
         clock, wait = getattr(target, "clock", time.monotonic), getattr(target, "wait", time.sleep)
         loop = Loop(apart, control, target, recorded, keep=keep, clock=clock)
-        bad = run_rounds(loop, pace, as_json=as_json, wait=wait)
-    context.exit(1 if bad else 0)
+        return run_rounds(loop, pace, show=show, wait=wait if ended is None else ended.wait)
+
+    with host.isolated(wanted=control.isolation == "process") as apart:
+        if host.has(engine, "headworks_run"):
+            with _printing_to_stderr() if as_json else contextlib.nullcontext():
+                code = apart.run(engine, application, master, launch, rounds)
+        else:
+            with apart.open(engine, application, master) as target:
+                code = 1 if rounds(target) else 0
+    context.exit(code)
+
+
+@contextlib.contextmanager
+def _printing_to_stderr() -> Iterator[None]:
+    """Send what all threads print to stderr, and what native code does."""
+    with native_to_stderr(), contextlib.redirect_stdout(sys.stderr):
+        yield
