@@ -133,6 +133,7 @@ class Follower(Generic[P]):
             done: Any = loop.round()
             self._longest = max(self._longest, time.monotonic() - self._began)
             self.rounds += 1
+            LOG.info("round %d: %s: %s", done.number, done.outcome, done.message)
             if self._on_round is not None:
                 self._on_round(done)
             if done.outcome == "ended":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from headworks.errors import EngineError
-from headworks_spark.driver.gateway import trigger_of
+from headworks_spark.driver.gateway import running_gateway, trigger_of
 from headworks_spark.driver.session import SOFT
 
 if TYPE_CHECKING:
@@ -33,7 +33,8 @@ def warnings(spark: SparkSession, level: str) -> tuple[str, ...]:
     """
     settings = dict(spark.sparkContext.getConf().getAll())
     settings[ADAPTIVE] = str(spark.conf.get(ADAPTIVE, "true")).lower()
-    return tuple(_common(settings)) + (tuple(_soft(settings)) if level == SOFT else ())
+    own = _soft(settings) if level == SOFT else running_gateway().jvm.headworks.spark.Faults.read().splitlines()
+    return (*_common(settings), *own)
 
 
 def _common(settings: Mapping[str, str]) -> Iterator[str]:

@@ -29,6 +29,8 @@ SOURCES = Path(__file__).parents[1] / "java"
 """Folder of the Java sources; each change of them is another digest, and so another jar in the cache."""
 SERVICE = "META-INF/services/org.apache.spark.scheduler.ExternalClusterManager"
 """Entry by which Java's ServiceLoader, and so Spark, finds the cluster manager in the jar."""
+BUILT = "META-INF/headworks/spark"
+"""Entry with the version of Spark that it was compiled against: under another one it places nothing, and says so."""
 MANAGER = "headworks.spark.ClusterManager"
 """The class that Spark asks for the task scheduler of master URLs that begin with `local-cluster-hw://`."""
 OPTIONAL_MANAGERS = {
@@ -110,7 +112,7 @@ def scheduler_jar(home: SparkHome, *, cache: Path | None = None, java: Java | No
             classes.mkdir()
             _compile(home, java or find_java(home.java), sources, classes)
             managers = (MANAGER, *(OPTIONAL_MANAGERS[part] for part in home.parts))
-            _pack(classes, managers, Path(folder, name)).replace(jar)
+            _pack(classes, managers, home.version, Path(folder, name)).replace(jar)
     return jar
 
 
@@ -131,9 +133,10 @@ def _compile(home: SparkHome, java: Java, sources: list[Path], classes: Path) ->
         )
 
 
-def _pack(classes: Path, managers: tuple[str, ...], jar: Path) -> Path:
+def _pack(classes: Path, managers: tuple[str, ...], version: str, jar: Path) -> Path:
     with zipfile.ZipFile(jar, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr(SERVICE, "".join(f"{manager}\n" for manager in managers))
+        archive.writestr(BUILT, f"{version}\n")
         for each in sorted(classes.rglob("*.class")):
             archive.write(each, each.relative_to(classes).as_posix())
     return jar

@@ -6,6 +6,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any, Self
 
+from headworks_spark.driver.gateway import stop_if_alive
 from headworks_spark.driver.listening import listen
 from headworks_spark.driver.session import located
 from headworks_spark.events.event import JobEnd, QueryEnded, QueryProgress, StageCompleted, parse
@@ -73,13 +74,14 @@ class EventRecorder:
             return
         # Closed first, then told to end: the thread takes what is left in the queue before it goes.
         queue = self._queue
-        try:
-            queue.close()
-        finally:  # the driver's JVM may have died
-            self._open = False
-            self._thread.join()
-            self._queue = None
-        self._lost += queue.dropped
+        stop_if_alive(queue.close)
+        self._open = False
+        self._thread.join()
+        self._queue = None
+        stop_if_alive(lambda: self._lose(queue.dropped))
+
+    def _lose(self, events: int) -> None:
+        self._lost += events
 
     def __enter__(self) -> Self:
         return self.start()

@@ -119,6 +119,17 @@ def test_a_busy_node_is_waited_for_and_no_longer_than_the_bound(
     assert placement.left("waits") == {"busy": PARTITIONS}
 
 
+def test_a_lease_that_lapses_frees_what_waits(
+    spark: SparkSession, placement: PlacementTable, wait: Any, busy: None
+) -> None:
+    """The bound is as long as the test may take."""
+    wait(f"{PATIENCE:.0f}s")
+    placement.push("lapses", {(0, index): SMALL for index in range(PARTITIONS)})
+    placement.grant("lapses", "nobody", None, 3.0)
+    assert SMALL not in slow_stage(spark, "lapses", 0.0).values()
+    assert placement.left("lapses") == {}
+
+
 def test_within_the_bound_a_busy_node_is_waited_for(
     spark: SparkSession, placement: PlacementTable, wait: Any, tmp_path: Path
 ) -> None:

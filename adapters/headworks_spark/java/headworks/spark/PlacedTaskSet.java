@@ -30,6 +30,8 @@ import scala.Tuple3;
  * A task leaves that queue for Spark's when no executor that may run it is left on its host, and when its host took
  * no task of this stage for longer than the bound. A task that failed on its host waits for any other one. While the
  * scope is held, tasks wait for no host, until they have a place, are left to Spark, or waited for long enough.
+ *
+ * Nothing is thrown into Spark: where something fails here, all tasks are Spark's from then on.
  */
 final class PlacedTaskSet extends TaskSetManager {
     /** Milliseconds between two looks at all tasks that wait: if larger, a bound is noticed later. */
@@ -49,6 +51,8 @@ final class PlacedTaskSet extends TaskSetManager {
     /** Executors of a host that may run tasks of this set, as asked last; once for all tasks that are queued at first. */
     private final Map<String, Set<String>> usable = new HashMap<String, Set<String>>();
     private final boolean begun;
+    /** True once something failed here. */
+    private boolean off = false;
     private final ArrayList<Long> durations = new ArrayList<Long>();
     private final Set<String> said = new HashSet<String>();
     private long reviewed = 0;
@@ -76,32 +80,66 @@ final class PlacedTaskSet extends TaskSetManager {
 
     /** Called for every task at first, and again when it has to run again: its place may have changed since. */
     public void addPendingTask(int index, boolean resolveRacks, boolean speculatable) {
-        if (placement != null && (speculatable || !await(index))) {
+        if (placement == null) {
+            return;
+        }
+        boolean waits = false;
+        try {
+            waits = !off && !speculatable && await(index);
+        } catch (Throwable error) {
+            fail(error);
+        }
+        if (!waits) {
             super.addPendingTask(index, resolveRacks, speculatable);
         }
     }
 
     /** Spark asks for its own queues alone. */
     public boolean isSchedulable() {
-        return super.isSchedulable() || (!isZombie() && !waiting.isEmpty());
+        return super.isSchedulable() || (!off && !isZombie() && !waiting.isEmpty());
+    }
+
+    /** Leave all tasks that have to run yet to Spark, which passes over those that are in its queues twice. */
+    private void fail(Throwable error) {
+        off = true;
+        int left = 0;
+        for (int i = numTasks() - 1; i >= 0; i--) {
+            if (!successful()[i] && copiesRunning()[i] == 0) {
+                super.addPendingTask(i, true, false);
+                left++;
+            }
+        }
+        super.recomputeLocality();
+        placement.fail(scope, left, error);
     }
 
     /** The next task for a free core: one that waits for it, else what Spark would run there. */
     public Option<Tuple3<Object, Enumeration.Value, Object>> dequeueTaskHelper(
             String executor, String host, Enumeration.Value level, boolean speculative) {
-        if (!speculative && !waiting.isEmpty()) {
-            review(REVIEW);
-            String node = placement.node(host);
-            int index = take(executor, node);
-            if (index >= 0) {
-                launchedOn.put(node, Long.valueOf(now()));
-                launchedOn.put("executor " + executor, Long.valueOf(now()));
-                Object found = new Tuple3<Object, Enumeration.Value, Object>(
-                    Integer.valueOf(index), TaskLocality$.MODULE$.NODE_LOCAL(), Boolean.FALSE);
-                return (Option<Tuple3<Object, Enumeration.Value, Object>>) (Object) Option.apply(found);
-            }
+        int index = -1;
+        try {
+            index = speculative || off || waiting.isEmpty() ? -1 : waited(executor, host);
+        } catch (Throwable error) {
+            fail(error);
         }
-        return super.dequeueTaskHelper(executor, host, level, speculative);
+        if (index < 0) {
+            return super.dequeueTaskHelper(executor, host, level, speculative);
+        }
+        Object found = new Tuple3<Object, Enumeration.Value, Object>(
+            Integer.valueOf(index), TaskLocality$.MODULE$.NODE_LOCAL(), Boolean.FALSE);
+        return (Option<Tuple3<Object, Enumeration.Value, Object>>) (Object) Option.apply(found);
+    }
+
+    /** A task that waits for an executor, which is taken from those that wait; -1 if none does. */
+    private int waited(String executor, String host) {
+        look(REVIEW);
+        String node = placement.node(host);
+        int index = take(executor, node);
+        if (index >= 0) {
+            launchedOn.put(node, Long.valueOf(now()));
+            launchedOn.put("executor " + executor, Long.valueOf(now()));
+        }
+        return index;
     }
 
     /** Asked when nothing was launched: Spark ends a stage that nobody may run, if its tasks are in Spark's queues. */
@@ -112,6 +150,18 @@ final class PlacedTaskSet extends TaskSetManager {
     }
 
     public void handleFailedTask(long id, Enumeration.Value state, TaskFailedReason reason) {
+        try {
+            note(id, reason);
+        } catch (Throwable error) {
+            fail(error);
+        }
+        super.handleFailedTask(id, state, reason);
+        // What a failure excludes may be what other tasks wait for.
+        review(0);
+    }
+
+    /** Remember on which node a task failed. */
+    private void note(long id, TaskFailedReason reason) {
         TaskInfo info = (TaskInfo) (Object) taskInfos().apply((Object) Long.valueOf(id));
         if (reason.countTowardsTaskFailures()) {
             Integer index = Integer.valueOf(info.index());
@@ -120,13 +170,19 @@ final class PlacedTaskSet extends TaskSetManager {
             }
             ((Set<String>) failedOn.get(index)).add(placement.node(info.host()));
         }
-        super.handleFailedTask(id, state, reason);
-        // What a failure excludes may be what other tasks wait for.
-        review(0);
     }
 
     public void handleSuccessfulTask(long id, DirectTaskResult<?> result) {
         super.handleSuccessfulTask(id, result);
+        try {
+            remember(id);
+        } catch (Throwable error) {
+            fail(error);
+        }
+    }
+
+    /** Remember how long a task took. */
+    private void remember(long id) {
         TaskInfo info = (TaskInfo) (Object) taskInfos().apply((Object) Long.valueOf(id));
         durations.add(Long.valueOf(info.duration()));
         if (tasksSuccessful() == numTasks()) {
@@ -223,16 +279,25 @@ final class PlacedTaskSet extends TaskSetManager {
         return -1;
     }
 
-    /** Leave to Spark what waits for nobody, for too long, or is asked for no more; once in so many milliseconds. */
     private void review(long interval) {
+        try {
+            look(interval);
+        } catch (Throwable error) {
+            fail(error);
+        }
+    }
+
+    /** Leave to Spark what waits for nobody, for too long, or is asked for no more; once in so many milliseconds. */
+    private void look(long interval) {
         long now = now();
-        if (waiting.isEmpty() || isZombie() || now - reviewed < interval) {
+        if (off || waiting.isEmpty() || isZombie() || now - reviewed < interval) {
             return;
         }
         reviewed = now;
         long bound = placement.bound(scope, stage);
         usable.clear();
-        boolean taken = !PlacementTable.has(scope);
+        // Holds first: it takes away a table that has lapsed.
+        boolean taken = !Placement.holds(scope, taskSet().properties()) || !PlacementTable.has(scope);
         int gone = 0;
         int busy = 0;
         int let = 0;

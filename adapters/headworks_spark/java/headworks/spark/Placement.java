@@ -1,6 +1,7 @@
 package headworks.spark;
 
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -9,6 +10,7 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
 import org.apache.spark.SparkContext;
+import org.apache.spark.network.util.JavaUtils;
 import org.apache.spark.scheduler.HealthTracker;
 import org.apache.spark.scheduler.TaskSchedulerImpl;
 import org.apache.spark.scheduler.TaskSet;
@@ -31,19 +33,46 @@ public final class Placement {
     private final ExecutorProfiles profiles;
     private final Map<String, Long> medians = new ConcurrentHashMap<String, Long>();
     private final Set<String> said = new HashSet<String>();
+    /** Milliseconds that a setting and its text stand for. */
+    private final Map<String, Long> times = new ConcurrentHashMap<String, Long>();
+    /** Scopes of which nothing is placed any more. */
+    private final Set<String> broken = Collections.synchronizedSet(new HashSet<String>());
 
     public Placement(TaskSchedulerImpl scheduler, SparkContext context) {
         this.scheduler = scheduler;
         profiles = new ExecutorProfiles(context);
         context.addSparkListener(profiles);
+        busyWait();
+        hold();
+        executorWait();
     }
 
     /** The tasks of a stage that has places; null if the stage is left to Spark. */
     public TaskSetManager place(TaskSet set, int maxTaskFailures) {
-        String scope = scope(set.properties());
-        if (!PlacementTable.has(scope)) {
+        String scope = null;
+        try {
+            scope = scope(set.properties());
+            return !PlacementTable.has(scope) || broken.contains(scope) ? null : placed(set, maxTaskFailures, scope);
+        } catch (Throwable error) {
+            fail(scope, set.tasks().length, error);
             return null;
         }
+    }
+
+    /**
+     * Leave a scope to Spark from now on, as something of Headworks's failed for it. Spark calls this code while all its
+     * scheduling waits: what would leave it by an exception stops the jobs of the whole application.
+     */
+    void fail(String scope, int tasks, Throwable error) {
+        if (error instanceof OutOfMemoryError) {
+            throw (OutOfMemoryError) error;
+        }
+        broken.add(String.valueOf(scope));
+        PlacementCounts.add(String.valueOf(scope), "fault", tasks);
+        Faults.say("a fault inside leaves " + scope + " to Spark from now on: " + error, error);
+    }
+
+    private TaskSetManager placed(TaskSet set, int maxTaskFailures, String scope) {
         StageSignature found = StageSignature.of(scheduler.dagScheduler(), set);
         // All tasks of a barrier stage start at once or none does: to wait for places would be to wait for ever.
         String reason = set.tasks()[0].isBarrier() ? "barrier" : "shape";
@@ -140,18 +169,41 @@ public final class Placement {
     /** Milliseconds that a task waits while its host takes no task of its stage: two waves of them, if that is more. */
     long bound(String scope, int stage) {
         Long median = (Long) medians.get(scope + " " + stage);
-        long wait = scheduler.conf().getTimeAsMs("spark.headworks.wait", "15s");
-        return median == null ? wait : Math.max(wait, 2 * median.longValue());
+        return median == null ? busyWait() : Math.max(busyWait(), 2 * median.longValue());
+    }
+
+    private long busyWait() {
+        return time("spark.headworks.wait", "15s");
     }
 
     /** Milliseconds that a task of a scope that is held waits at most. */
     long hold() {
-        return scheduler.conf().getTimeAsMs("spark.headworks.hold", "10min");
+        return time("spark.headworks.hold", "10min");
     }
 
     /** Milliseconds that a task waits for one executor of its host before any of them will do: Spark's own setting. */
     long executorWait() {
-        return scheduler.conf().getTimeAsMs("spark.locality.wait.process", scheduler.conf().get("spark.locality.wait", "3s"));
+        return time("spark.locality.wait.process", scheduler.conf().get("spark.locality.wait", "3s"));
+    }
+
+    /** Milliseconds of a setting; of one that is no time, those of what is usual, which is said once. */
+    private long time(String name, String usual) {
+        String text = scheduler.conf().get(name, usual);
+        Long known = (Long) times.get(name + "=" + text);
+        if (known == null) {
+            known = Long.valueOf(parsed(name, text, usual));
+            times.put(name + "=" + text, known);
+        }
+        return known.longValue();
+    }
+
+    private static long parsed(String name, String text, String usual) {
+        try {
+            return JavaUtils.timeStringAsMs(text);
+        } catch (RuntimeException error) {
+            Faults.say(name + " is '" + text + "', which is no time, such as 15s: " + usual + " is used", null);
+            return JavaUtils.timeStringAsMs(usual);
+        }
     }
 
     /** The scope of a job whose table is obeyed for its job group; null if there is none. */

@@ -1,5 +1,8 @@
 package headworks.spark;
 
+import java.io.BufferedReader;
+import java.io.InputStream;
+import java.io.InputStreamReader;
 import java.util.HashMap;
 import java.util.Map;
 import org.apache.spark.SparkContext;
@@ -18,6 +21,8 @@ import org.slf4j.LoggerFactory;
  */
 public final class PlacementPlugin implements SparkPlugin {
     private static final Logger LOG = LoggerFactory.getLogger(PlacementPlugin.class);
+    /** Place in the jar of the version of Spark that it was compiled against. */
+    private static final String BUILT = "/META-INF/headworks/spark";
 
     public DriverPlugin driverPlugin() {
         return new Driver();
@@ -30,11 +35,29 @@ public final class PlacementPlugin implements SparkPlugin {
     /** Claims the master URL. */
     public static final class Driver implements DriverPlugin {
         public Map<String, String> init(SparkContext context, PluginContext plugin) {
-            if (!MasterClaim.claim(context)) {
+            String built = built();
+            if (!built.equals(context.version())) {
+                LOG.warn("Headworks places no task: its jar is for Spark " + built + ", and this is " + context.version()
+                    + "; `headworks spark jar` beside this Spark writes one for it");
+            } else if (!MasterClaim.claim(context)) {
                 LOG.warn("Headworks places no task under " + context.master()
                     + ": its task scheduler runs on standalone clusters, on YARN and on Kubernetes");
             }
             return new HashMap<String, String>();
+        }
+    }
+
+    /** The version of Spark that this jar was compiled against. */
+    private static String built() {
+        try {
+            InputStream stream = PlacementPlugin.class.getResourceAsStream(BUILT);
+            try {
+                return new BufferedReader(new InputStreamReader(stream, "UTF-8")).readLine();
+            } finally {
+                stream.close();
+            }
+        } catch (Exception error) {
+            return "an unknown version";
         }
     }
 }
