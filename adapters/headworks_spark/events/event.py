@@ -207,7 +207,11 @@ def parse(text: str) -> Event | None:
     Raises:
         ValueError: The text is not JSON. KeyError: An event lacks a field that every Spark since 3.5 writes.
     """
-    document = json.loads(text)
+    return read_event(json.loads(text))
+
+
+def read_event(document: Any) -> Event | None:
+    """Read one event from its JSON; see `parse`."""
     reader = _READERS.get(document["Event"])
     return None if reader is None else reader(document)
 

@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import codecs
+import itertools
+import json
 import struct
+from collections import defaultdict
 from functools import partial
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import attrs
 import pyarrow as pa
 
 from headworks.errors import DocumentError
-from headworks_spark.events.event import Event, ExecutorAdded, ExecutorRemoved, parse
+from headworks_spark.events.event import ExecutorAdded, ExecutorRemoved, read_event
 from headworks_spark.events.history import History
 from headworks_spark.events.logfiles import log_files
+from headworks_spark.events.slots import DEFAULT, TaskNeeds
+from headworks_spark.events.sound import sound
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterable, Iterator, Mapping
     from pathlib import Path
 
+    from headworks_spark.events.event import TaskEnd
+    from headworks_spark.events.history import Job
     from headworks_spark.events.logfiles import LogFile
 
 BLOCK = 1 << 16
@@ -31,13 +38,20 @@ LZ4_MAGIC, LZ4_PLAIN = b"LZ4Block", 0x10
 
 @attrs.frozen(kw_only=True)
 class ExecutorLife:
-    """An executor and its time, seconds since the epoch; `ended` is None where the log ends before it."""
+    """An executor and its time, seconds since the epoch; `ended` is None where the log ends before it.
+
+    Attributes:
+        slots: Tasks that it runs at once. `cpus`: cores that each of them takes.
+        profile: Id of its resource profile, which the stages that run on it have too.
+    """
 
     executor: str
     host: str
-    cores: int
+    slots: int
     started: float
     ended: float | None = None
+    cpus: int = 1
+    profile: int = DEFAULT
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -69,26 +83,49 @@ def replay(path: str | Path, *, kept: int = 1_000_000) -> Replay:
         DocumentError: There is no log, or its compression is not known.
         EngineError: The object store cannot be reached, or refuses.
     """
-    history, lives, lines, unread = History(kept), dict[str, ExecutorLife](), 0, 0
+    history, lives, needs, lines, unread = History(kept), dict[str, ExecutorLife](), TaskNeeds(), 0, 0
     for line in read_lines(path):
         lines += 1
         try:
-            event = parse(line)
-        except (ValueError, KeyError):
+            document = json.loads(line)
+            needs.hear(document)
+            event = sound(read_event(document))
+            if isinstance(event, ExecutorAdded):
+                lives[event.executor] = _life(event, document["Executor Info"], needs)
+        except Exception:  # noqa: BLE001 - a file of others may hold anything
             unread += 1
             continue
         if event is not None:
             history.add(event)
-            _live(lives, event)
-    return Replay(history=history, executors=tuple(lives.values()), lines=lines, unread=unread)
+        if isinstance(event, ExecutorRemoved) and event.executor in lives:
+            lives[event.executor] = attrs.evolve(lives[event.executor], ended=event.time)
+    executors = (*lives.values(), *_unheard(history.jobs, lives))
+    return Replay(history=history, executors=executors, lines=lines, unread=unread)
 
 
-def _live(lives: dict[str, ExecutorLife], event: Event) -> None:
-    match event:
-        case ExecutorAdded(executor=name, host=host, cores=cores, time=time):
-            lives[name] = ExecutorLife(executor=name, host=host, cores=cores, started=time)
-        case ExecutorRemoved(executor=name, time=time) if name in lives:
-            lives[name] = attrs.evolve(lives[name], ended=time)
+def _life(event: ExecutorAdded, info: Mapping[str, Any], needs: TaskNeeds) -> ExecutorLife:
+    profile = int(info.get("Resource Profile Id") or DEFAULT)
+    slots = needs.slots(profile, event.cores, info.get("Resources") or {})
+    return ExecutorLife(
+        executor=event.executor,
+        host=event.host,
+        slots=slots,
+        started=event.time,
+        cpus=needs.cpus(profile),
+        profile=profile,
+    )
+
+
+def _unheard(jobs: Iterable[Job], known: Collection[str]) -> Iterator[ExecutorLife]:
+    """Executors of which only tasks are heard, as where the beginning of a log is gone: slots are tasks at once."""
+    ran: dict[tuple[str, str], list[TaskEnd]] = defaultdict(list)
+    for end in (end for job in jobs for end in job.tasks if end.executor not in known):
+        ran[end.executor, end.host].append(end)
+    for (executor, host), ends in sorted(ran.items()):
+        # At the same moment ends come first.
+        moments = sorted(moment for end in ends for moment in ((end.started, 1), (max(end.started, end.ended), -1)))
+        slots = max(max(itertools.accumulate(step for _, step in moments)), 1)
+        yield ExecutorLife(executor=executor, host=host, slots=slots, started=moments[0][0])
 
 
 def read_lines(path: str | Path) -> Iterator[str]:
@@ -134,13 +171,21 @@ def _lz4(name: str, stream: BinaryIO) -> Iterator[bytes]:
     codec = pa.Codec("lz4_raw")
     while len(head := bytes(stream.read(LZ4_HEADER.size))) == LZ4_HEADER.size:
         magic, method, packed, size = LZ4_HEADER.unpack(head)
-        block = bytes(stream.read(packed))
-        if magic != LZ4_MAGIC:
+        block = bytes(stream.read(max(packed, 0)))
+        if magic != LZ4_MAGIC or packed < 0 or size < 0:
             raise DocumentError("", f"{name} is not compressed as Spark compresses by lz4")
         if len(block) < packed:  # the file was cut off within a block
             return
         if size:  # an empty block is the end of a stream, after which another one may begin
-            yield block if method & 0xF0 == LZ4_PLAIN else codec.decompress(block, size, asbytes=True)
+            yield block if method & 0xF0 == LZ4_PLAIN else _plain(codec, block, size, name)
+
+
+def _plain(codec: pa.Codec, block: bytes, size: int, name: str) -> bytes:
+    try:
+        found: bytes = codec.decompress(block, size, asbytes=True)
+    except (OSError, ValueError, OverflowError, MemoryError):
+        raise DocumentError("", f"{name} is damaged: a block of it cannot be decompressed") from None
+    return found
 
 
 def _lines(blocks: Iterator[bytes]) -> Iterator[str]:

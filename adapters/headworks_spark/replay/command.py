@@ -16,6 +16,7 @@ from headworks.errors import DocumentError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from headworks_spark.events.eventlog import Replay
     from headworks_spark.replay.figures import LoggedFigures
     from headworks_spark.replay.queries import LoggedQuery
 
@@ -57,7 +58,7 @@ def command(
 
     read = replay(log)
     found = logged_queries(read)
-    chosen = _chosen(log, found, query)
+    chosen = _chosen(log, read, found, query)
     request = request_of(chosen, read.executors)
     if output is not None:
         write(output, request)
@@ -65,13 +66,16 @@ def command(
     figures = figures_of(chosen, read, request, executors, schedulers or SCHEDULERS, plugins(context))
     data = {"log": log, "lines": read.lines, "unread": read.unread, **attrs.asdict(figures)}
     emit(data, *([] if as_json else _tables(found, figures)), as_json=as_json)
+    for each in figures.marks:
+        say(each)
     if read.unread:
-        say(f"{read.unread} of {read.lines} lines are no events: the log was cut off, or is still written")
+        say(f"{read.unread} of {read.lines} lines are no events: the log was cut off, is still written, or is damaged")
 
 
-def _chosen(log: str, found: Sequence[LoggedQuery], wanted: str | None) -> LoggedQuery:
+def _chosen(log: str, read: Replay, found: Sequence[LoggedQuery], wanted: str | None) -> LoggedQuery:
     if not found:
-        raise DocumentError("", f"{log} holds no finished job whose stages all ran")
+        events = f"{read.lines - read.unread} of its {read.lines} lines are events as Spark 2.1 and later write them"
+        raise DocumentError("", f"{log} holds no finished job all of whose tasks ran; {events}")
     chosen = next((each for each in found if wanted in (None, each.name, each.scope)), None)
     if chosen is None:
         names = ", ".join(sorted({each.name for each in found}))
@@ -121,12 +125,12 @@ def _stage_table(figures: LoggedFigures) -> Any:
 
 def _executor_table(figures: LoggedFigures) -> Any:
     now, *others = figures.executors
-    rows = [(AS_IT_RAN, now.executors, now.cores, _s(figures.seconds), _s(now.seconds), f"{now.busy:.0%}")]
+    rows = [(AS_IT_RAN, now.executors, now.slots, _s(figures.seconds), _s(now.seconds), f"{now.busy:.0%}")]
     rows += [
-        ("", each.executors, each.cores, "", _s(each.seconds), f"{each.busy:.0%}")
+        ("", each.executors, each.slots, "", _s(each.seconds), f"{each.busy:.0%}")
         for each in sorted(others, key=lambda each: each.executors)
     ]
-    columns = ("", "executors", "cores", "batch s", "computed", "cores busy")
+    columns = ("", "executors", "slots", "batch s", "computed", "slots busy")
     return table("a batch with other numbers of executors", columns, rows, columns[1:])
 
 

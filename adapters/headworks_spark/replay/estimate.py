@@ -29,18 +29,18 @@ class Estimate:
     """Seconds of a batch, the median of the latest, as computed for some executors.
 
     Attributes:
-        executors: Their number. `cores`: of all of them.
-        busy: Share of the time of these cores in which tasks ran.
+        executors: Their number. `slots`: tasks that all of them run at once.
+        busy: Share of the time of these slots in which tasks ran.
     """
 
     executors: int
-    cores: int
+    slots: int
     seconds: float
     busy: float
 
 
 def with_executors(query: LoggedQuery, executors: Sequence[ExecutorLife], count: int | None = None) -> Estimate:
-    """Compute the batches with a number of executors, each with the cores that most of them had.
+    """Compute the batches with a number of executors, each with the slots that most of them had.
 
     Tasks take the seconds that they took: what more or fewer neighbours do to caches, disks and networks is not in it.
 
@@ -48,18 +48,38 @@ def with_executors(query: LoggedQuery, executors: Sequence[ExecutorLife], count:
         count: Executors; None is those that the last batch had.
     """
     there = alive(executors, query.batches[-1])
-    cores = sum(each.cores for each in there) if count is None else count * usual_cores(there)
-    times = [makespan(_runs(query, job), (cores,)) for job in query.batches[-LATEST:]]
+    slots = sum(each.slots for each in there) if count is None else count * usual_slots(there)
+    times = [makespan(_runs(query, job), (slots,)) for job in query.batches[-LATEST:]]
     work = [sum(sum(stage.seconds) for stage in _runs(query, job)) for job in query.batches[-LATEST:]]
     seconds = median(times)
-    busy = median(work) / (seconds * cores) if seconds * cores else 0.0
-    return Estimate(executors=len(there) if count is None else count, cores=cores, seconds=seconds, busy=busy)
+    busy = median(work) / (seconds * slots) if seconds * slots else 0.0
+    return Estimate(executors=len(there) if count is None else count, slots=slots, seconds=seconds, busy=busy)
 
 
-def usual_cores(executors: Iterable[ExecutorLife]) -> int:
-    """Cores of most executors, 1 where there are none."""
-    counts = Counter(each.cores for each in executors)
-    return max(counts, key=lambda cores: (counts[cores], cores), default=1)
+def usual_slots(executors: Iterable[ExecutorLife]) -> int:
+    """Slots of most executors, 1 where there are none."""
+    counts = Counter(each.slots for each in executors)
+    return max(counts, key=lambda slots: (counts[slots], slots), default=1)
+
+
+def beside(query: LoggedQuery, jobs: Iterable[Job]) -> float:
+    """Share of the time of a query's latest batches in which other jobs ran, as those of other queries.
+
+    Args:
+        jobs: All finished jobs.
+    """
+    latest, times = query.batches[-LATEST:], sorted((job.start.time, job.end.time, job.start.job) for job in jobs)
+    return sum(_covered(job, times) for job in latest) / (sum(job.seconds for job in latest) or 1.0)
+
+
+def _covered(job: Job, times: Iterable[tuple[float, float, int]]) -> float:
+    """Seconds of a job in which one of the others ran at least."""
+    covered, until = 0.0, job.start.time
+    for begin, end, number in times:
+        if number != job.start.job:
+            covered += max(min(end, job.end.time) - max(begin, until), 0.0)
+            until = max(until, end)
+    return covered
 
 
 def with_placement(query: LoggedQuery, executors: Sequence[ExecutorLife], assignment: Mapping[str, Slot]) -> float:
@@ -68,12 +88,12 @@ def with_placement(query: LoggedQuery, executors: Sequence[ExecutorLife], assign
     Args:
         assignment: Slot by task id, of every task, on nodes of the last batch.
     """
-    cores: Counter[str] = Counter()
+    slots: Counter[str] = Counter()
     for each in alive(executors, query.batches[-1]):
-        cores[each.host] += each.cores
-    index = {host: number for number, host in enumerate(cores)}
+        slots[each.host] += each.slots
+    index = {host: number for number, host in enumerate(slots)}
     node_of = {task: index[slot.node] for task, slot in assignment.items()}
-    times = [makespan(_runs(query, job, node_of), tuple(cores.values())) for job in query.batches[-LATEST:]]
+    times = [makespan(_runs(query, job, node_of), tuple(slots.values())) for job in query.batches[-LATEST:]]
     return median(times)
 
 

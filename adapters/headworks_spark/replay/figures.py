@@ -9,7 +9,7 @@ import attrs
 from headworks.api import compare
 from headworks.control.guards import running
 from headworks.model import Status
-from headworks_spark.replay.estimate import Estimate, with_executors, with_placement
+from headworks_spark.replay.estimate import Estimate, beside, with_executors, with_placement
 from headworks_spark.replay.queries import StageFigures
 
 if TYPE_CHECKING:
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from headworks_spark.replay.queries import LoggedQuery
 
 LAST = "as the last batch ran"
+OFF = 1 / 3
+"""Share by which computed seconds, which scheduling and commit are no part of, may differ from measured ones."""
 
 
 @attrs.frozen(kw_only=True)
@@ -51,6 +53,7 @@ class LoggedFigures:
         failed: Task attempts that failed.
         executors: What was there in the last batch, and other numbers of them.
         placements: Seconds of a batch, and share of the traffic between nodes, by scheduler.
+        marks: Sentences on what is computed and does not fit what was measured.
     """
 
     query: str
@@ -61,6 +64,7 @@ class LoggedFigures:
     stages: tuple[StageFigures, ...]
     executors: tuple[Estimate, ...]
     placements: tuple[LoggedPlacement, ...]
+    marks: tuple[str, ...] = ()
 
 
 def figures_of(
@@ -88,7 +92,16 @@ def figures_of(
         stages=query.stages(),
         executors=(now, *(with_executors(query, log.executors, count) for count in others)),
         placements=tuple(_placements(query, log, request, schedulers, host)),
+        marks=tuple(_marks(query, log, now.seconds)),
     )
+
+
+def _marks(query: LoggedQuery, log: Replay, computed: float) -> Iterator[str]:
+    if abs(computed - query.seconds) > OFF * query.seconds:
+        yield (
+            f"as it ran, a batch took {query.seconds:.2f} s and is computed as {computed:.2f} s: compare computed "
+            f"figures with each other alone (other jobs ran in {beside(query, log.history.jobs):.0%} of its time)"
+        )
 
 
 def _placements(

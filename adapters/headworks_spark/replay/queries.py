@@ -12,7 +12,7 @@ from headworks_spark.discovery import Discovered, shape
 from headworks_spark.events.history import Job
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from headworks_spark.events.event import TaskEnd
     from headworks_spark.events.eventlog import Replay
@@ -113,13 +113,16 @@ def logged_queries(log: Replay) -> tuple[LoggedQuery, ...]:
 
 
 def _query(scope: str, name: str, like: Discovered, jobs: Sequence[Job]) -> LoggedQuery:
-    whole = tuple(job for job in jobs if _ran(job, like.stages.values()))
+    whole = tuple(job for job in jobs if _ran(job))
     return LoggedQuery(scope=scope, name=name or "-", shape=like, batches=whole, failed=sum(job.failed for job in jobs))
 
 
-def _ran(job: Job, stages: Iterable[int]) -> bool:
-    """Check whether no stage was skipped."""
-    return all(job.stage(stage) for stage in stages)
+def _ran(job: Job) -> bool:
+    """Check whether every task of every stage ended well: no stage was skipped, and no line is missing."""
+    ended: dict[int, set[int]] = defaultdict(set)
+    for task in job.tasks:
+        ended[task.stage].add(task.partition)
+    return all(ended[each.stage] == set(range(each.tasks)) for each in job.start.stages)
 
 
 def _seconds(task: TaskEnd) -> float:

@@ -21,6 +21,7 @@ from headworks.model import (
     TopologySample,
 )
 from headworks.model.scaling import declared_from_measured
+from headworks_spark.nodes import with_threads
 from headworks_spark.target import PORT
 
 if TYPE_CHECKING:
@@ -33,15 +34,19 @@ if TYPE_CHECKING:
 
 
 def alive(executors: Iterable[ExecutorLife], job: Job) -> tuple[ExecutorLife, ...]:
-    """The executors that could run tasks of a job: those that were there at its end."""
-    end = job.end.time
-    return tuple(each for each in executors if each.started <= end and (each.ended is None or each.ended >= end))
+    """The executors for tasks of a job: those at its end with a profile that it ran on, else those that it ran on."""
+    end, ran = job.end.time, {task.executor for task in job.tasks}
+    used = [each for each in executors if each.executor in ran]
+    profiles = {each.profile for each in used}
+    there = [each for each in executors if each.started <= end and (each.ended is None or each.ended >= end)]
+    return tuple(each for each in there if each.profile in profiles) or tuple(used)
 
 
 def request_of(query: LoggedQuery, executors: Iterable[ExecutorLife]) -> Request:
     """The question where the tasks of a query should run, on the nodes that its last batch had.
 
-    CPU is the mean over the time of all batches, pauses included, and stands as declared and as measured. A log has
+    A node offers the cores on which its executors run tasks. CPU is the mean over the time of all batches, pauses
+    included, and stands as declared and as measured. A log has
     no sizes of single shuffle blocks, so that each exchange is one evenly spread stream; and no memory.
     """
     last = query.batches[-1]
@@ -57,9 +62,10 @@ def request_of(query: LoggedQuery, executors: Iterable[ExecutorLife]) -> Request
         for stage, ordinal in query.shape.stages.items()
         for end in last.stage(ordinal)
     }
+    there = alive(executors, last)
     seen = Observation(
-        cluster=Cluster(nodes=_nodes(alive(executors, last)), shared_slots=True),
-        topologies=(query.shape.topology,),
+        cluster=Cluster(nodes=_nodes(there), shared_slots=True),
+        topologies=(with_threads(query.shape.topology, max(each.cpus for each in there)),),
         assignment=FrozenMap(placed),
         metrics=metrics,
     )
@@ -69,7 +75,7 @@ def request_of(query: LoggedQuery, executors: Iterable[ExecutorLife]) -> Request
 def _nodes(executors: Iterable[ExecutorLife]) -> tuple[Node, ...]:
     cores: dict[str, int] = defaultdict(int)
     for each in executors:
-        cores[each.host] += each.cores
+        cores[each.host] += each.slots * each.cpus
     return tuple(Node(id=host, capacity=Resources(cpu=100.0 * cores[host]), slots=(PORT,)) for host in sorted(cores))
 
 

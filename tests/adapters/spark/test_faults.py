@@ -6,12 +6,16 @@ import subprocess
 import sys
 import zipfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from adapters.spark.quick_drivers import quick_environment
 from headworks_spark.driver.jar import BUILT, scheduler_jar, spark_home
 from patience import PATIENCE
+
+if TYPE_CHECKING:
+    from headworks_spark.local.cluster import LocalSpark
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -79,7 +83,7 @@ import sys
 from pyspark.sql import SparkSession
 from headworks_spark.driver.jar import PLACEMENT
 from headworks_spark.driver.session import level_of
-builder = SparkSession.builder.master("spark://127.0.0.1:1").config("spark.ui.enabled", "false")
+builder = SparkSession.builder.master(sys.argv[2]).config("spark.ui.enabled", "false")
 spark = builder.config("spark.plugins", PLACEMENT).config("spark.jars", sys.argv[1]).getOrCreate()
 print(level_of(spark))
 """
@@ -95,7 +99,7 @@ def test_what_fails_inside_is_told_and_stops_no_job(java: None, tmp_path: Path) 
     done = run(FAULTS.replace("CHECKPOINT", repr(str(tmp_path))))
     assert done.stdout.splitlines() == [
         "setting: True",
-        "begin: 18 {'fault': 18}",
+        "begin: 18 {'fault': 6}",
         "waits: True",
         "midst: 18 {'fault'}",
         "for good: 18 True",
@@ -108,12 +112,12 @@ def test_what_fails_inside_is_told_and_stops_no_job(java: None, tmp_path: Path) 
     ], done.stderr
 
 
-def test_a_jar_for_another_spark_places_nothing_and_says_so(java: None, tmp_path: Path) -> None:
+def test_a_jar_for_another_spark_places_nothing_and_says_so(cluster: LocalSpark, tmp_path: Path) -> None:
     home = spark_home()
     made, other = scheduler_jar(home), tmp_path / "other.jar"
     with zipfile.ZipFile(made) as old, zipfile.ZipFile(other, "w") as new:
         for each in old.namelist():
             new.writestr(each, b"3.5.0\n" if each == BUILT else old.read(each))
-    done = run(OTHER, str(other))
+    done = run(OTHER, str(other), cluster.master_url)
     assert done.stdout.splitlines() == ["soft"], done.stderr
     assert f"its jar is for Spark 3.5.0, and this is {home.version}; `headworks spark jar` beside" in done.stderr

@@ -107,7 +107,7 @@ def test_a_person_reads_four_tables_and_is_told_what_was_not_read(tmp_path):
     cut = tmp_path / "app-1"
     cut.write_text(RECORDED.read_text() + '{"Event": "SparkLis')
     done = run(cut)
-    for words in ("flights", "words", "slowest / median", "cores busy", "batch s, computed"):
+    for words in ("flights", "words", "slowest / median", "slots busy", "batch s, computed"):
         assert words in done.stdout
     assert "1 of 110 lines are no events" in done.stderr
 
@@ -137,7 +137,7 @@ def test_a_log_without_a_finished_job_is_said(tmp_path):
     path.write_text(RECORDED.read_text().splitlines()[0])
     done = CliRunner().invoke(headworks, ["import", "spark-eventlog", str(path)])
     assert isinstance(done.exception, DocumentError)
-    assert str(done.exception).endswith("holds no finished job whose stages all ran")
+    assert "holds no finished job all of whose tasks ran; 1 of its 1 lines are events" in str(done.exception)
 
 
 @pytest.mark.spark
@@ -154,7 +154,7 @@ def test_the_log_of_an_application_says_what_spark_says_and_finds_its_slow_task(
     assert found["batches"] == 3
     assert found["stages"][0]["skew"] > 1.5
     now = found["executors"][0]
-    assert (now["executors"], now["cores"]) == (1, 2)
+    assert (now["executors"], now["slots"]) == (1, 2)
     (query,) = (each for each in logged_queries(replay(log)) if each.name == "nightly")
     assert now["seconds"] <= max(job.seconds for job in query.batches)
     assert now["seconds"] >= 3.0  # the slow task alone
