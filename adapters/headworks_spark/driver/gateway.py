@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import signal
 import subprocess
 import sys
 import threading
@@ -61,6 +62,18 @@ def own_jvm() -> Iterator[None]:
         if gateway is not None and gateway is not before and gateway.proc is not None:
             _end_jvm(gateway)
         root.removeFilter(_is_not_raised)
+
+
+@contextlib.contextmanager
+def own_handler() -> Iterator[None]:
+    """Keep a handler of Ctrl-C that is there: a session that starts sets its own, which calls the JVM in a call."""
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    finally:
+        usual = before in (signal.SIG_DFL, signal.default_int_handler, None)
+        if not usual and threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, before)
 
 
 def _is_not_raised(record: logging.LogRecord) -> bool:

@@ -7,15 +7,13 @@ import functools
 import logging
 import os
 import shlex
-import signal
 import sys
-import threading
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from headworks_local.lifetime import bound
-from headworks_spark.driver.gateway import ignore_end_of_jvm
+from headworks_spark.driver.gateway import ignore_end_of_jvm, own_handler
 from headworks_spark.driver.jar import PLACEMENT
 from headworks_spark.driver.session import HANDED_ON, behind, near
 
@@ -91,12 +89,8 @@ def launching(launch: Launch) -> Iterator[None]:
 
     @functools.wraps(start)
     def started(self: Any, *words: Any, **more: Any) -> None:
-        handler = signal.getsignal(signal.SIGINT)
-        with launch.environment():
+        with launch.environment(), own_handler():
             start(self, *words, **more)
-        # PySpark sets a handler for Ctrl-C, which calls the JVM in a call.
-        if threading.current_thread() is threading.main_thread():
-            signal.signal(signal.SIGINT, handler)
         ignore_end_of_jvm(self)
 
     def made(self: Any, conf: Any) -> Any:

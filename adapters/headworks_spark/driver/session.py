@@ -9,11 +9,10 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from headworks.errors import EngineError
-from headworks.interrupts import reinstall
 from headworks_local.java import find_java
 from headworks_local.lifetime import bound
 from headworks_local.process import is_of_this_machine
-from headworks_spark.driver.gateway import ignore_end_of_jvm, running_gateway, scala_context, session_runs
+from headworks_spark.driver.gateway import ignore_end_of_jvm, own_handler, running_gateway, scala_context, session_runs
 from headworks_spark.driver.jar import MANAGER, PLACEMENT, SparkHome, scheduler_jar, spark_home
 from headworks_spark.driver.usage import PLUGIN
 
@@ -214,12 +213,10 @@ def _start(home: SparkHome, master: str, app_name: str, settings: dict[str, str]
         builder = builder.config(key, value)
     try:
         # A JVM that is started in this block has the reaper's mark, and ends with this process.
-        with bound():
+        with bound(), own_handler():
             spark = builder.getOrCreate()
     except Exception as error:
         raise EngineError(f"Spark {home.version} does not start on {master}: {error}") from error
-    finally:
-        reinstall()
     ignore_end_of_jvm(spark.sparkContext)
     return spark
 
