@@ -28,6 +28,8 @@ TUPLES, RATE = 6_000, 300.0
 """Tuples of each of two spouts, and in a second: under load for 20 s at least, however fast the machine is."""
 MOVES = 10
 """Moves that are made at least, before the last tuple and after."""
+SETTLE = 30.0
+"""Seconds after which a seat waits for no spout's marker any more (`headworks.storm.seats.Limits`)."""
 TASKS = 4 + 3
 """Tasks that can move."""
 CONF = {
@@ -110,12 +112,12 @@ def headworks(storm, *words):
 
 
 @pytest.fixture(scope="module")
-def shown(storm, tmp_path_factory) -> Iterator[None]:
+def shown(storm, tmp_path_factory) -> Iterator[Tally]:
     """A topology of whose tuples nothing is asked."""
-    submitted(storm, tmp_path_factory.mktemp("shown") / "numbers", "shown", acked=False)
+    numbers = submitted(storm, tmp_path_factory.mktemp("shown") / "numbers", "shown", acked=False)
     with open_ledger(storm.gateway, "shown") as ledger:
         wait_for("all seats told", lambda: whole(ledger))
-    yield
+    yield numbers
     storm.gateway.kill("shown", wait=0)
 
 
@@ -176,6 +178,41 @@ def test_of_two_who_move_a_task_at_once_one_is_told_and_a_move_needs_nobody_who_
         with pytest.raises(EngineError, match="conflict: "):
             ledger._order("number", 1, taker, epoch)
         wait_for("the workers have moved it", lambda: moved(ledger, "number", 1, (there, here)))
+
+
+@pytest.mark.timeout(1800)
+def test_a_task_of_a_paused_topology_settles_and_no_seat_waits_until_it_gives_up(storm, shown):
+    files = list(shown.counts_folder.glob("spout-*"))
+    storm.gateway.deactivate("shown")
+    try:
+        # each writes its file twice a second while it is asked for tuples
+        wait_for("spouts to rest", lambda: all(time.time() - each.stat().st_mtime > 3 for each in files))
+        with open_ledger(storm.gateway, "shown") as ledger:
+            _, there = places(ledger, "pass", 3)
+            done = ledger.move("pass", 3, there, seconds=PATIENCE)
+    finally:
+        storm.gateway.activate("shown")
+    assert done.seconds < SETTLE
+
+
+@pytest.mark.timeout(1800)
+def test_seats_of_which_none_moves_write_nothing_to_zookeeper_and_tell_of_the_next_move(storm, shown):
+    with open_ledger(storm.gateway, "shown") as ledger:
+        wait_for("no move under way", lambda: whole(ledger) and all(each.settled for each in ledger.seats()))
+        before = written(ledger)
+        assert len(before) == 2
+        time.sleep(6)
+        assert written(ledger) == before
+        here, there = places(ledger, "pass", 2)
+        ledger.move("pass", 2, there, seconds=PATIENCE)
+        assert places(ledger, "pass", 2) == (there, here)
+        assert written(ledger) != before
+
+
+def written(ledger: SeatLedger) -> dict[str, int]:
+    """How often each worker has written what its seats are, by ZooKeeper."""
+    zookeeper, folder = ledger._zookeeper, f"{ledger._root}/workers"
+    return {each: zookeeper.read(f"{folder}/{each}")[1] for each in zookeeper.children(folder)}
 
 
 def moved(ledger, component, index, wanted):

@@ -5,12 +5,15 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.UnaryOperator;
 import org.apache.storm.Config;
 import org.apache.storm.shade.org.apache.curator.framework.CuratorFramework;
 import org.apache.storm.shade.org.apache.curator.framework.api.CuratorWatcher;
+import org.apache.storm.shade.org.apache.curator.framework.state.ConnectionState;
 import org.apache.storm.shade.org.apache.zookeeper.CreateMode;
 import org.apache.storm.shade.org.apache.zookeeper.KeeperException;
+import org.apache.storm.shade.org.apache.zookeeper.Watcher;
 import org.apache.storm.shade.org.apache.zookeeper.data.Stat;
 import org.apache.storm.shade.net.minidev.json.JSONValue;
 import org.apache.storm.utils.CuratorUtils;
@@ -28,6 +31,8 @@ final class Ledger implements AutoCloseable {
     private final String root;
     private final String topologies;
     private final String topology;
+    /** One for each component: ZooKeeper tells one and the same watcher once of a change, however often it was given. */
+    private final Map<String, CuratorWatcher> watchers = new ConcurrentHashMap<>();
 
     /**
      * Reach the ZooKeeper of a worker's Storm.
@@ -71,15 +76,30 @@ final class Ledger implements AutoCloseable {
     }
 
     /**
+     * Hear when ZooKeeper is there again: a session may have ended, and with it what was said here and what was to be told.
+     *
+     * @param again run on a thread of ZooKeeper's client
+     */
+    void onReturn(Runnable again) {
+        zookeeper.getConnectionStateListenable().addListener((client, state) -> {
+            if (state == ConnectionState.RECONNECTED) {
+                again.run();
+            }
+        });
+    }
+
+    /**
      * The page of a component.
      *
-     * @param changed run once when it has changed, on a thread of ZooKeeper's client; null for nothing
+     * @param changed run once when it has changed, on a thread of ZooKeeper's client; that of the first call, each time
      */
     LedgerPage page(String component, Runnable changed) throws Exception {
-        String path = path("components", component);
-        byte[] content = changed == null ? zookeeper.getData().forPath(path)
-            : zookeeper.getData().usingWatcher(
-                (CuratorWatcher) event -> changed.run()).forPath(path);
+        CuratorWatcher watcher = watchers.computeIfAbsent(component, any -> event -> {
+            if (event.getType() != Watcher.Event.EventType.None) { // else it is of the connection
+                changed.run();
+            }
+        });
+        byte[] content = zookeeper.getData().usingWatcher(watcher).forPath(path("components", component));
         return LedgerPage.read(new String(content, StandardCharsets.UTF_8));
     }
 

@@ -28,8 +28,8 @@ final class Movers implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Movers.class);
     /** Milliseconds from one look at the seats to the next. With more, a move is told of later. */
     private static final long LOOK_MS = 50;
-    /** Looks after which the ledger is read without cause, and all is said again. With more, a lost watch costs more. */
-    private static final int PLENTY = 40;
+    /** Looks after which a page is read that could not be read. With more, a move waits longer where ZooKeeper was away. */
+    private static final int AGAIN = 40;
     /** Nanoseconds after which a state is no longer waited for of a worker that says nothing: beyond the end of its session. */
     private static final long LOST = TimeUnit.SECONDS.toNanos(10);
 
@@ -42,6 +42,8 @@ final class Movers implements AutoCloseable {
     private final Set<Integer> tasks;
     private final SharedOwners owners = new SharedOwners();
     private final Map<String, LedgerPage> pages = new HashMap<>();
+    /** Components whose page has changed, or may have, and could not be read. */
+    private final Set<String> unread = new HashSet<>();
     /** The pages as this worker began, of which its seats are made, however late that is: they then do what came after. */
     private final Map<String, LedgerPage> began = new HashMap<>();
     private final Map<Integer, SeatHandover> seats = new ConcurrentHashMap<>();
@@ -79,6 +81,7 @@ final class Movers implements AutoCloseable {
             close();
             throw new IllegalStateException("the ledger of seats cannot be read", unread);
         }
+        ledger.onReturn(() -> later("read the ledger", this::readAgain));
         worker.follow(owners, this::seat);
         thread.scheduleWithFixedDelay(() -> act("look at its seats", this::look), LOOK_MS, LOOK_MS, TimeUnit.MILLISECONDS);
         thread.execute(() -> act("tidy the ledger", ledger::tidy));
@@ -123,7 +126,22 @@ final class Movers implements AutoCloseable {
 
     /** Read the page of a component, and hear of the next change of it. */
     private void read(String component) throws Exception {
+        unread.add(component);
         learn(component, ledger.page(component, () -> later("read the ledger", () -> read(component))));
+        unread.remove(component);
+    }
+
+    /** Read all of the ledger, and say all, as nothing that ZooKeeper was asked to tell or to keep is certain. */
+    private void readAgain() throws Exception {
+        told = null;
+        unread.addAll(worker.seating.components().keySet());
+        readUnread();
+    }
+
+    private void readUnread() throws Exception {
+        for (String each : List.copyOf(unread)) {
+            read(each);
+        }
     }
 
     private void learn(String component, LedgerPage page) {
@@ -135,13 +153,10 @@ final class Movers implements AutoCloseable {
     }
 
     private void look() throws Exception {
-        boolean plenty = ++looks % PLENTY == 0;
-        if (plenty) {
-            told = null;
-            for (String each : worker.seating.components().keySet()) {
-                learn(each, ledger.page(each, null));
-            }
+        if (++looks % AGAIN == 0) {
+            readUnread();
         }
+        worker.pollResting();
         for (SeatHandover each : seats.values()) {
             follow(each, pages.get(each.component));
         }

@@ -16,6 +16,8 @@ public final class SeatSpout implements ISpout, ICredentialsListener, Wrapped {
     private transient Emission emission;
     private transient ISpout spout;
     private transient Tally tally;
+    /** Whether its topology is not active: then its executor does not ask it for tuples. */
+    private transient volatile boolean resting;
 
     /**
      * Take the place of a spout.
@@ -42,6 +44,7 @@ public final class SeatSpout implements ISpout, ICredentialsListener, Wrapped {
     @Override
     public void open(Map<String, Object> conf, TopologyContext context, SpoutOutputCollector collector) {
         SeatWorker worker = SeatWorker.of(context);
+        resting = true; // until it is activated
         emission = worker.emission(context.getThisTaskId());
         tally = worker.tally(context.getThisTaskId());
         int task = emission.task();
@@ -53,12 +56,20 @@ public final class SeatSpout implements ISpout, ICredentialsListener, Wrapped {
         spout.open(worker.plain(conf), own,
             new SpoutOutputCollector(new SeatSpoutCollector(collector, emission, worker.ids, tally)));
         own.prepared();
+        worker.join(this);
     }
 
     @Override
     public void nextTuple() {
         emission.poll(); // a spout that has nothing to emit learns of moves, too
         spout.nextTuple();
+    }
+
+    /** Learn of moves if its executor does not have it do so; from any thread, as all is sent under the lock of the emission. */
+    void pollResting() {
+        if (resting) {
+            emission.poll();
+        }
     }
 
     @Override
@@ -79,12 +90,14 @@ public final class SeatSpout implements ISpout, ICredentialsListener, Wrapped {
 
     @Override
     public void activate() {
+        resting = false;
         spout.activate();
     }
 
     @Override
     public void deactivate() {
         spout.deactivate();
+        resting = true;
     }
 
     @Override

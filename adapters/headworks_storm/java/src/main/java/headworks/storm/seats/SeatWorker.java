@@ -7,6 +7,7 @@ import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.BiFunction;
@@ -45,6 +46,7 @@ public final class SeatWorker {
     final Map<String, Map<String, Fields>> fields = new HashMap<>();
     private final Map<String, Object> defaults;
     private final Map<Integer, Emission> emissions = new ConcurrentHashMap<>();
+    private final Set<SeatSpout> spouts = ConcurrentHashMap.newKeySet();
     private volatile Owners owners;
     private volatile WorkerTallies tallies;
     private volatile BiFunction<SeatBolt, Integer, Arrivals> arrivals = Arrivals::executed;
@@ -129,6 +131,16 @@ public final class SeatWorker {
      */
     public Emission emission(int task) {
         return emissions.computeIfAbsent(task, id -> new Emission(id, ids, owners, targets(id, true), fixed(id)));
+    }
+
+    /** A spout is made. */
+    void join(SeatSpout spout) {
+        spouts.add(spout);
+    }
+
+    /** Let spouts that nobody asks for tuples learn of moves: seats wait for their markers. */
+    void pollResting() {
+        spouts.forEach(SeatSpout::pollResting);
     }
 
     /** Components to which a physical task emits, those with seats or those without. */
