@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 import attrs
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 FRESH = 25.0
 """Seconds after which a task that nobody reported is not taken to be alive: two reports at the slowest pace. With less,
 a worker that reports every 10 s looks dead; with more, a dead one looks alive for longer."""
+LOOK = 0.5
+"""Seconds between two looks for the first reports."""
 
 
 @attrs.define(eq=False)
@@ -31,14 +34,23 @@ class CollectorWatch:
 
     collector: Collector
     latest: Metrics = attrs.field(default=Metrics(), init=False)
+    _begun: bool = attrs.field(default=False, init=False)
 
     def measure(self, snapshot: Snapshot, window: float) -> Metrics:
         """Measure executors for a window of time; returns after it.
+
+        The first time it waits until all that run have reported, `FRESH` seconds at most: a process that has just
+        started would else plan on what is declared, as if nothing had been measured.
 
         Args:
             snapshot: The round of Nimbus that names them.
             window: Seconds to watch.
         """
+        if not self._begun:
+            self._begun = True
+            until = time.monotonic() + FRESH
+            while snapshot.assignment.keys() - self.alive(snapshot).keys() and time.monotonic() < until:
+                time.sleep(LOOK)
         self.latest = metrics_of(self.collector.window(window), snapshot, window)
         return self.latest
 

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from typing import TYPE_CHECKING
 
@@ -195,6 +196,25 @@ def test_workers_measures_and_knows_who_is_alive(collector: Collector) -> None:
         later.join()
     assert [each.task for each in metrics.tasks] == ["wc/count/0", "wc/lines/0"]
     assert CollectorWatch(collector).alive(snapshot)["wc/lines/0"] == Slot("s1", 6700)
+
+
+def test_the_first_measurement_waits_until_all_that_run_have_reported(collector: Collector) -> None:
+    """Reports begin after a second; the window is shorter than that."""
+    here, nowhere = 0, -1
+    running = word_count(slots=[("s1", 6700)], assignment=[nowhere, here, nowhere, here])
+    snapshot = read_snapshot(round_text([supervisor("s1")], [running]))
+    workers = CollectorWatch(collector)
+    with closing(call(collector)) as client, ThreadPoolExecutor() as threads:
+
+        def report_twice_a_second() -> None:
+            for number in range(2, 8):
+                time.sleep(0.5)
+                client.sendall(report_line(number=number))
+
+        later = threads.submit(report_twice_a_second)
+        metrics = workers.measure(snapshot, 0.7)
+        later.result()
+    assert [each.task for each in metrics.tasks] == ["wc/count/0", "wc/lines/0"]
 
 
 def test_what_a_process_said_that_was_to_end_shows_nobody_alive(collector: Collector) -> None:
