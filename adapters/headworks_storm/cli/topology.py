@@ -6,6 +6,7 @@ import json
 import re
 import sysconfig
 import time
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,12 +15,13 @@ import click
 
 from headworks.cli.installed import plugins
 from headworks.cli.parameters import FiniteRange
-from headworks.errors import EngineError
+from headworks.errors import EngineError, known_names
 from headworks_storm.cli.seats import home_option, json_option
 from headworks_storm.install.unit import systemd_unit
+from headworks_storm.nimbus.seating import KEY as SEATS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from headworks_storm.client.gateway import NimbusGateway
     from headworks_storm.client.summary import TopologyInfo
@@ -186,13 +188,32 @@ def rebalance(
         if not component or not number.isdigit() or not int(number):
             raise click.BadParameter(f"{each!r} is no COMPONENT=NUMBER")
         counts[component] = int(number)
-    _act(
-        home,
-        name,
-        "is scheduled anew",
-        lambda nimbus: nimbus.rebalance(name, wait=wait, workers=workers, executors=counts),
-        as_json=as_json,
-    )
+    with _nimbus(home) as nimbus:
+        cut = _allowed(nimbus, name, counts, workers)
+        nimbus.rebalance(name, wait=wait, workers=workers, executors=counts)
+    click.echo("; ".join((f"{name} is scheduled anew", *cut)), err=True)
+    if as_json:
+        click.echo(json.dumps({"topology": name, "asked": "is scheduled anew", "cut": cut}))
+
+
+def _allowed(nimbus: NimbusGateway, name: str, counts: Mapping[str, int], workers: int | None) -> list[str]:
+    """Sentences on what Nimbus cuts of an order: a component has as many executors as tasks at most.
+
+    Raises:
+        EngineError: Nimbus would carry nothing of it out: a component is not there, or the topology has seats.
+    """
+    tasks: Counter[str] = Counter()
+    for each in nimbus.topology(name).executors:
+        tasks[each.component] += each.end - each.start + 1
+    if unknown := sorted(counts.keys() - tasks.keys()) if tasks else []:
+        raise EngineError(f"{name} has no component {unknown[0]!r}{known_names(unknown[0], sorted(tasks))}")
+    if (counts or workers) and nimbus.topology_conf(name).get(SEATS):
+        raise EngineError(
+            f"{name} has seats, of which each worker has one for each task: `headworks storm scale {name}` changes how "
+            "many tasks work, and for other workers it is submitted anew"
+        )
+    over = [each for each, count in counts.items() if tasks and count > tasks[each]]
+    return [f"{each} has {tasks[each]} tasks, and so {tasks[each]} executors, not {counts[each]}" for each in over]
 
 
 @click.command()

@@ -48,6 +48,8 @@ TLS = "nimbus.thrift.client.use.tls"
 TLS_STORE = "nimbus.thrift.tls.client.truststore.path"
 """The setting by which Storm's client speaks TLS, and the one for the certificates that it trusts."""
 
+THRIFT = "org.apache.storm.generated."
+"""Package of the exceptions that Nimbus answers with."""
 LOST = ("NimbusLeaderNotFoundException", "TTransportException", "UnknownHostException")
 """Exceptions of Storm's client that mean: there is no Nimbus, or none that leads."""
 
@@ -319,8 +321,9 @@ class NimbusGateway:
             return f"no Nimbus that leads answers at {seeds}: is it up, {_asked_of(self.conf)}?"
         if kind == "NotAliveException":
             return f"no topology {subject!r} runs on this cluster"
-        # Thrift's exceptions hold their text in a field `msg`, those of Java in `getMessage`.
-        said = thrown.get_msg() if hasattr(thrown, "get_msg") else thrown.getMessage()
+        # Thrift's exceptions hold their text in a field `msg`. Asked for a method, a JavaObject always has it.
+        is_thrift = str(thrown.getClass().getName()).startswith(THRIFT)
+        said = thrown.get_msg() if is_thrift else thrown.getMessage()
         return f"Nimbus refuses what was asked of {subject!r}: {said or kind}"
 
 

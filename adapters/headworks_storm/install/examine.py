@@ -33,6 +33,8 @@ VALIDATOR = "nimbus.topology.validator"
 """The setting by which Nimbus has a class look at what is submitted; Headworks's rewrites it to have seats."""
 LOCAL, LOCAL_DEFAULT = "storm.local.dir", "storm-local"
 """The setting for the folder of daemons' state, and Storm's default, below its home."""
+OF_OTHERS = ("resource.aware.scheduler.user.pools", "multitenant.scheduler.user.pools")
+"""Settings of Storm's schedulers that Headworks does not carry out, unlike those of a topology."""
 SECONDS = 2.0
 """Seconds that a connection may take."""
 
@@ -196,6 +198,12 @@ def examine_conf(conf: Mapping[str, Any], nimbus: Mapping[str, Any] | None = Non
         nimbus: The settings of Nimbus, None where it was not asked.
     """
     yield _scheduler(conf)
+    if nothing := [each for each in OF_OTHERS if conf.get(each) or (nimbus or {}).get(each)]:
+        yield _lacking(
+            "settings of another scheduler",
+            f"{', '.join(nothing)}: guarantees of users and evictions by priority count for nothing",
+            "give topologies priorities and the nodes that they must have (docs/manager.md), or take these out",
+        )
     yield _endpoint(conf.get("headworks.endpoint"))
     yield from _collectors(conf.get("headworks.collector"))
     yield _token(conf, handed=handed_out(conf) or handed_out(nimbus or {}))

@@ -65,6 +65,13 @@ def jars(home: Path) -> tuple[Finding, ...]:
     return tuple(examine_jars(Installation.at(home)))
 
 
+def test_guarantees_that_count_for_nothing_are_named() -> None:
+    key = "resource.aware.scheduler.user.pools"
+    found = {each.subject: each for each in examine_conf({key: {"ann": {"cpu": 400}}})}
+    assert found["settings of another scheduler"].detail.startswith(key)
+    assert "settings of another scheduler" not in {each.subject for each in examine_conf({})}
+
+
 def test_a_folder_that_is_no_installation_is_the_only_finding(tmp_path: Path) -> None:
     (found,) = examine(tmp_path)
     assert found.status == "broken"

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from headworks.errors import EngineError
+from headworks_storm.cli.topology import _allowed
 from storm_words import alive, eventually
 
 if TYPE_CHECKING:
@@ -16,6 +18,15 @@ pytestmark = [pytest.mark.storm, pytest.mark.slow, pytest.mark.network, pytest.m
 
 
 def test_rebalance_changes_workers_and_executors_and_a_killed_topology_leaves(cluster: LocalStorm, words: str) -> None:
+    tasks = sum(
+        each.end - each.start + 1 for each in cluster.gateway.topology(words).executors if each.component == "count"
+    )
+    assert _allowed(cluster.gateway, words, {"count": tasks}, None) == []
+    assert _allowed(cluster.gateway, words, {"count": 50}, None) == [
+        f"count has {tasks} tasks, and so {tasks} executors, not 50"
+    ]
+    with pytest.raises(EngineError, match="has no component 'counts'"):
+        _allowed(cluster.gateway, words, {"counts": 2}, None)
     cluster.gateway.rebalance(words, wait=0, workers=2, executors={"count": 2})
 
     def done() -> bool:
