@@ -47,11 +47,14 @@ def seats(name: str, home: Path | None, *, as_json: bool) -> None:
 @click.command()
 @click.argument("name")
 @click.argument("task", metavar="COMPONENT/INDEX")
-@click.argument("place", metavar="HOST:PORT")
+@click.argument("place", metavar="[HOST:PORT]", required=False)
+@click.option("--cancel", is_flag=True, help="Take back an order that no worker has carried out.")
 @click.option("--wait", default=60.0, show_default=True, type=FiniteRange(min=1), help="Seconds that it may take.")
 @home_option
 @json_option
-def move(name: str, task: str, place: str, wait: float, home: Path | None, *, as_json: bool) -> None:
+def move(
+    name: str, task: str, place: str | None, wait: float, home: Path | None, *, cancel: bool, as_json: bool
+) -> None:
     """Move a task to the seat that it has in another worker, while all workers run."""
     # psutil, cattrs and filelock cost 0.1 s, which the list of commands does not need.
     from headworks_storm.install.installation import standing_or_at
@@ -60,7 +63,13 @@ def move(name: str, task: str, place: str, wait: float, home: Path | None, *, as
     component, _, index = task.rpartition("/")
     if not component or not index.isdigit():
         raise click.BadParameter(f"{task!r} is no COMPONENT/INDEX, such as count/3", param_hint="COMPONENT/INDEX")
+    if (place is None) != cancel:
+        raise click.UsageError("name HOST:PORT, to which the task is to move, or --cancel")
     with standing_or_at(home).gateway() as nimbus, open_ledger(nimbus, name) as ledger:
+        if place is None:
+            ledger.cancel(component, int(index))
+            click.echo(json.dumps({"task": task, "cancelled": True}) if as_json else f"{task} stays where it is")
+            return
         done = ledger.move(component, int(index), place, seconds=wait)
     if as_json:
         click.echo(json.dumps(attrs.asdict(done)))

@@ -186,6 +186,19 @@ class SeatLedger:
             seconds=time.monotonic() - order.began,
         )
 
+    def cancel(self, component: str, index: int) -> None:
+        """Take an order to move a task back that no worker has carried out.
+
+        Args:
+            index: Number of the task in its component, from 0.
+
+        Raises:
+            EngineError: There is no such task, or no such order.
+        """
+        self._known(component, index)
+        if self._withdraw(component, index) is None:
+            raise EngineError(f"nothing is ordered of {component}/{index} that is not carried out already")
+
     def give_up(self, order: SeatOrder, seconds: float) -> EngineError:
         """Withdraw a move that was not entered in time; the error that says what is left of it.
 
@@ -232,12 +245,16 @@ class SeatLedger:
             raise EngineError(no_seats(component, self._name, self._components))
         return dict(self._components[component])
 
-    def _ends(self, component: str, index: int, place: str, told: Sequence[Seat]) -> tuple[Seat, Seat]:
-        """The seat that owns a task now, and the one it is to move to."""
-        task = f"{component}/{index}"
-        movable = self._movable(component)
+    def _known(self, component: str, index: int) -> str:
+        """Name of a task that is there."""
+        movable, task = self._movable(component), f"{component}/{index}"
         if not 0 <= index < movable["tasks"]:
             raise EngineError(f"{component} has {movable['tasks']} tasks: there is no {task}")
+        return task
+
+    def _ends(self, component: str, index: int, place: str, told: Sequence[Seat]) -> tuple[Seat, Seat]:
+        """The seat that owns a task now, and the one it is to move to."""
+        task = self._known(component, index)
         seats = [each for each in told if (each.component, each.index) == (component, index)]
         owners = [each for each in seats if each.owner]
         if len(owners) != 1:
@@ -268,13 +285,24 @@ class SeatLedger:
                 raise EngineError(f"conflict: ownership {number} of {component}/{index} is newer; look and try again")
             wanted = page["wanted"].get(str(index))
             if wanted is not None and wanted[1] == epoch:
-                raise EngineError(f"conflict: somebody else is moving {component}/{index}; look and try again")
+                raise EngineError(
+                    f"conflict: {component}/{index} was ordered to seat {wanted[0]}, and no worker has done it: wait, "
+                    f"or take that back with `headworks storm move {self._name} {component}/{index} --cancel`"
+                )
             page["wanted"][str(index)] = [seat, epoch]
 
         self._change(component, order)
 
-    def _withdraw(self, component: str, index: int) -> None:
-        self._change(component, lambda page: page["wanted"].pop(str(index), None))
+    def _withdraw(self, component: str, index: int) -> list[int] | None:
+        """Take an order back; its seat and ownership, None if there is none."""
+        found: list[int] | None = None
+
+        def withdraw(page: dict[str, Any]) -> None:
+            nonlocal found
+            found = page.get("wanted", {}).pop(str(index), found)
+
+        self._change(component, withdraw)
+        return found
 
     def _change(self, component: str, change: Callable[[dict[str, Any]], object]) -> None:
         """Change a page by compare-and-set, again on what another has written meanwhile."""

@@ -294,9 +294,19 @@ def test_a_move_whose_answer_is_lost_is_no_conflict_with_itself(meanwhile):
     assert ledger.page == (meanwhile or {"owners": [[7, 1], [4, 1]], "wanted": {"1": [5, 2]}})
 
 
-@pytest.mark.parametrize(("meanwhile", "told"), [(LOST, "somebody else is moving count/1"), (NEWER, "ownership 3 of")])
+@pytest.mark.parametrize(("meanwhile", "told"), [(LOST, "count/1 was ordered to seat 6"), (NEWER, "ownership 3 of")])
 def test_a_move_that_another_overtook_is_a_conflict(meanwhile, told):
     ledger = Unheard({"owners": [[7, 1], [4, 1]], "wanted": {}}, meanwhile)
     with pytest.raises(EngineError, match=f"conflict: {told}"):
         ledger._order("count", 1, 5, 2)
     assert ledger.page == meanwhile
+
+
+def test_an_order_that_nobody_has_carried_out_is_taken_back():
+    ledger = Unheard({**LOST, "wanted": {"1": [6, 2], "0": [9, 2]}})
+    ledger.cancel("count", 1)
+    assert ledger.page["wanted"] == {"0": [9, 2]}
+    with pytest.raises(EngineError, match="nothing is ordered of count/1"):
+        ledger.cancel("count", 1)
+    with pytest.raises(EngineError, match="count has 3 tasks: there is no count/3"):
+        ledger.cancel("count", 3)
