@@ -16,7 +16,7 @@ from headworks_spark.discovery import LOOK, NoBatchError
 from headworks_spark.driver.gateway import current_session, is_stopped, own_jvm
 from headworks_spark.driver.jar import scheduler_jar, spark_home
 from headworks_spark.driver.launch import Launch, launching
-from headworks_spark.driver.session import refuse_master, refuse_running
+from headworks_spark.driver.session import refuse_master, refuse_running, refuse_silence
 from headworks_spark.local.cluster import LocalSpark
 
 if TYPE_CHECKING:
@@ -114,6 +114,8 @@ def _prepared(application: Sequence[str], address: str | None, words: Sequence[s
     find_java(home.java)
     jar = str(scheduler_jar(home))
     refuse_running(jar)
+    if address is not None:
+        refuse_silence(address)
     with contextlib.ExitStack() as stack:
         cluster = stack.enter_context(LocalSpark()) if address is None else None
         master = cluster.master_url if cluster is not None else str(address)

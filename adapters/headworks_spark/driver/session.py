@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
+import socket
 import sys
 import time
 from typing import TYPE_CHECKING, Any
@@ -26,6 +28,10 @@ PREFIX = "local-cluster-hw://"
 begins as Spark's local-cluster does: under any other, Spark gives an executor one core, not all cores of its Worker."""
 YARN = "yarn"
 """Master URL of YARN; sessions get Headworks's task scheduler by `PLACEMENT` there."""
+ADDRESS = r"(\[[^\]]+\]|[^:,]+):\d+"
+"""Host and port of a Master, an IPv6 address in brackets."""
+ANSWER = 5.0
+"""Seconds within which a Master has to take a connection."""
 YARN_FOLDERS = ("HADOOP_CONF_DIR", "YARN_CONF_DIR")
 """Variables for the folder of YARN's settings; Spark looks at both."""
 SCHEDULERS = "headworks.spark."
@@ -80,14 +86,15 @@ def session(
         conf: Further settings; they win over Headworks's.
 
     Raises:
-        EngineError: There is no Java, the URL is none of a standalone cluster, nor `yarn`, a session runs already,
-            Spark does not start, or a host has no executor in time.
+        EngineError: There is no Java, the URL is none of a standalone cluster, nor `yarn`, no Master answers there, a
+            session runs already, Spark does not start, or a host has no executor in time.
     """
     refuse_master(master_url)
     home = spark_home()
     find_java(home.java)
     jar = str(scheduler_jar(home))
     refuse_running(jar)
+    refuse_silence(master_url)
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     address = master_url.removeprefix("spark://")
     plugins = [PLACEMENT] * (master_url == YARN) + [PLUGIN] * usage
@@ -104,17 +111,52 @@ def session(
     return spark
 
 
+class MasterError(EngineError):
+    """A master URL that no session can have here: the user's mistake."""
+
+    exit_code = 2
+
+
+OTHERS = {
+    "k8s://": "on Kubernetes spark-submit starts applications, with the jar that `headworks spark jar` writes",
+    "sc://": "Spark Connect does not reach the driver, where tasks are placed: name the Master of its cluster",
+    "local": "a driver alone has no nodes, and `headworks spark up` starts some on this machine",
+}
+"""Next step for master URLs that begin so."""
+
+
 def refuse_master(master_url: str) -> None:
     """Refuse a cluster on which no session can be started here; before anything is started for it.
 
     Raises:
-        EngineError: The URL is none of a standalone cluster, nor `yarn` with a folder of its settings.
+        MasterError: The URL is none of a standalone cluster, nor `yarn` with a folder of its settings.
     """
     if master_url == YARN:
         if not any(os.environ.get(name) for name in YARN_FOLDERS):
-            raise EngineError(f"where YARN is, {' or '.join(YARN_FOLDERS)} has to say: a folder with yarn-site.xml")
-    elif not master_url.startswith("spark://"):
-        raise EngineError(f"{master_url!r} is no standalone cluster, nor yarn: expected spark://HOST:PORT or yarn")
+            raise MasterError(f"where YARN is, {' or '.join(YARN_FOLDERS)} has to say: a folder with yarn-site.xml")
+    elif not re.fullmatch(rf"spark://{ADDRESS}(,{ADDRESS})*", master_url):
+        next_step = next((f"; {why}" for begin, why in OTHERS.items() if master_url.startswith(begin)), "")
+        expected = f"expected spark://HOST:PORT or yarn{next_step}"
+        raise MasterError(f"{master_url!r} is no standalone cluster, nor yarn: {expected}")
+
+
+def refuse_silence(master_url: str) -> None:
+    """Refuse a standalone cluster of which no Master answers: Spark tries for a minute.
+
+    Raises:
+        EngineError: None does within five seconds each.
+    """
+    failed = []
+    for each in master_url.removeprefix("spark://").split(",") if master_url != YARN else ():
+        host, _, port = each.rpartition(":")
+        try:
+            socket.create_connection((host.strip("[]"), int(port)), ANSWER).close()
+        except (OSError, OverflowError) as error:
+            failed.append(f"{each}: {getattr(error, 'strerror', None) or error}")
+        else:
+            return
+    if failed:
+        raise EngineError(f"no Spark Master answers ({'; '.join(failed)}): look at the address on its web page")
 
 
 def level_of(spark: Any) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -17,7 +18,7 @@ from headworks_local.java import find_java
 from headworks_local.process import command_line
 from headworks_spark.driver.gateway import scala_context
 from headworks_spark.driver.jar import _compile, spark_home
-from headworks_spark.driver.session import executors, host_of, level_of, session
+from headworks_spark.driver.session import executors, host_of, level_of, refuse_silence, session
 from headworks_spark.nodes import nodes, task_threads
 from patience import PATIENCE
 
@@ -178,9 +179,30 @@ def test_a_second_session_is_refused(spark: SparkSession, cluster: LocalSpark) -
         session(cluster.master_url)
 
 
-def test_a_url_that_names_no_cluster_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(EngineError, match=r"'local' is no standalone cluster, nor yarn: expected spark://HOST:PORT or"):
-        session("local")
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("local", "`headworks spark up` starts some"),
+        ("k8s://https://10.0.0.1", "with the jar that `headworks spark jar` writes"),
+        ("sc://node-1:15002", "Spark Connect does not reach the driver"),
+        ("spark://node-1", "expected spark://HOST:PORT or yarn"),
+    ],
+)
+def test_a_url_that_names_no_cluster_is_wrong_use_with_a_next_step(url: str, said: str) -> None:
+    with pytest.raises(EngineError, match="is no standalone cluster, nor yarn: expected spark://HOST:PORT") as caught:
+        session(url)
+    assert (said in str(caught.value), caught.value.exit_code) == (True, 2)
+
+
+def test_a_master_that_does_not_answer_is_told_at_once() -> None:
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))  # nobody listens there
+        port = held.getsockname()[1]
+        with pytest.raises(EngineError, match=f"no Spark Master answers .127.0.0.1:{port}: Connection refused"):
+            refuse_silence(f"spark://127.0.0.1:{port}")
+
+
+def test_yarn_needs_a_folder_of_its_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("HADOOP_CONF_DIR", "YARN_CONF_DIR"):
         monkeypatch.delenv(name, raising=False)
     with pytest.raises(EngineError, match="where YARN is, HADOOP_CONF_DIR or YARN_CONF_DIR has to say"):
