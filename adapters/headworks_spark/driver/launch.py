@@ -56,8 +56,8 @@ class Launch:
             )
         conf.set(MASTER, self.master)
         for name, own in (("spark.plugins", PLACEMENT), ("spark.jars", self.jar)):
-            before = conf.get(name, "")
-            conf.set(name, f"{before},{own}" if before else own)
+            named = [each for each in conf.get(name, "").split(",") if each]
+            conf.set(name, ",".join(dict.fromkeys((*named, own))))  # a program may start two sessions with one conf
         for name, value in (HANDED_ON | near(self.master)).items():
             conf.setIfMissing(name, value)
 
