@@ -17,7 +17,7 @@ words = lines.select(fn.element_at(fn.lit(WORDS.split()), (number + 1).cast("int
 counts = words.groupBy("word").count()
 
 query = (
-    counts.writeStream.queryName("word-count")
+    counts.writeStream.queryName("word_count")
     .format("memory")
     .outputMode("complete")
     .trigger(processingTime="1 second")
