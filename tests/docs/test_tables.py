@@ -83,6 +83,18 @@ def test_storm_s_table_has_the_columns_of_the_command_and_agrees_with_itself():
         assert hits == asked
 
 
+def test_readme_s_table_is_part_of_spark_s():
+    page = (ROOT / "README.md").read_text()
+    rows = [line.strip("| ").split(" | ") for line in page.splitlines() if line.startswith("| ")]
+    columns = ("placement", "planned", "measured", "MB between", "as asked")
+    assert rows[1:] == [[row[each] for each in columns] for row in table("demo")]
+
+
+def test_readme_is_short():
+    words = [each for each in (ROOT / "README.md").read_text().split() if any(map(str.isalnum, each))]
+    assert len(words) <= 700
+
+
 def won_by(row):
     """Median of how many times as much is completed, before its smallest and largest value."""
     return number(row["times"].partition(" ")[0])

@@ -114,7 +114,7 @@ def test_the_demo_measures_what_it_planned_and_leaves_nothing(java, tmp_path):
 
 
 def as_documented(phases):
-    """The README's table is of such a run: what holds in every run holds in both.
+    """The documents' table is of such a run: what holds in every run holds in both.
 
     Shares of two runs are not compared: plans are made of costs that each run measured for itself.
     """

@@ -78,8 +78,8 @@ def test_the_demo_measures_what_it_planned_and_leaves_nothing(java: None, tmp_pa
     (_, rows), (_, borne) = tables(block("demo-storm"))
     assert [row["placement"] for row in rows] == [row["placement"] for row in borne] == list(phases)
     as_borne(found, {row["placement"]: row for row in borne})
-    # The README's table is of such a run. Plans are made of what each run measured for itself, so that nodes and shares
-    # of the two are not compared.
+    # The documents' table is of such a run. Plans are made of what each run measured for itself, so that nodes and
+    # shares of the two are not compared.
     assert [int(rows[0]["nodes"]), int(rows[-2]["nodes"])] == [alone["nodes_used"], light["nodes_used"]]
     for row, phase in zip(rows, phases.values(), strict=True):
         if "asked" in phase:
@@ -96,7 +96,7 @@ def test_the_demo_measures_what_it_planned_and_leaves_nothing(java: None, tmp_pa
 
 
 def as_borne(found: dict[str, Any], documented: dict[str, dict[str, str]]) -> None:
-    """Where nodes are apart, a placement bears more the less it sends from node to node, as in the README's table."""
+    """Where nodes are apart, a placement bears more the less it sends from node to node, as in the documents' table."""
     assert found["apart"] is not bool(network_problem())
     phases = {phase["placement"]: phase for phase in found["phases"]}
     bears = {name: phase["bears"] for name, phase in phases.items() if phase["bears"] is not None}
