@@ -1,0 +1,96 @@
+package headworks.storm.seats;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertNull;
+
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import org.apache.storm.Config;
+import org.apache.storm.shade.org.apache.zookeeper.server.NIOServerCnxnFactory;
+import org.apache.storm.shade.org.apache.zookeeper.server.ZooKeeperServer;
+import org.apache.storm.utils.Utils;
+import org.apache.storm.zookeeper.Zookeeper;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The ledger in a ZooKeeper of the test's own, which two workers reach. */
+class LedgerTest {
+    private static final String COUNT = "count";
+
+    @TempDir
+    Path folder;
+    private final BlockingQueue<String> heard = new LinkedBlockingQueue<>();
+    private NIOServerCnxnFactory server;
+    private Ledger ledger;
+    private Ledger another;
+    private long epoch;
+
+    @BeforeEach
+    void start() throws Exception {
+        server = Zookeeper.mkInprocessZookeeper(folder.toString(), null);
+        Map<String, Object> conf = Utils.readStormConfig();
+        conf.put(Config.STORM_ZOOKEEPER_SERVERS, List.of("localhost"));
+        conf.put(Config.STORM_ZOOKEEPER_PORT, server.getLocalPort());
+        ledger = new Ledger(conf, "t-1");
+        another = new Ledger(conf, "t-1");
+        ledger.open(COUNT, LedgerPage.first(Table.of(10, 13)));
+    }
+
+    @AfterEach
+    void stop() {
+        ledger.close();
+        another.close();
+        Zookeeper.shutdownInprocessZookeeper(server);
+    }
+
+    private void change() throws Exception {
+        epoch++;
+        another.change(COUNT, page -> page.keep(0, 10, epoch, "a"));
+    }
+
+    private LedgerPage read() throws Exception {
+        return ledger.page(COUNT, () -> heard.add("changed"));
+    }
+
+    private String next() throws InterruptedException {
+        return heard.poll(60, TimeUnit.SECONDS);
+    }
+
+    @Test
+    void aChangeIsToldOnceHoweverOftenThePageWasReadBefore() throws Exception {
+        for (int i = 0; i < 3; i++) {
+            read();
+            read();
+            change();
+            assertEquals("changed", next());
+            assertEquals(epoch, read().entry(0).epoch);
+        }
+        assertNull(heard.poll(1, TimeUnit.SECONDS));
+    }
+
+    @Test
+    void whenASessionHasEndedItIsToldAndAllCanBeSaidAndHeardAgain() throws Exception {
+        ledger.onReturn(() -> heard.add("again"));
+        ledger.tell("host:1", Map.of("seats", Map.of()));
+        read();
+        ZooKeeperServer zookeeper = server.getZooKeeperServer();
+        for (long session : zookeeper.getZKDatabase().getSessions()) {
+            zookeeper.closeSession(session);
+        }
+        assertEquals("again", next());
+        assertEquals(Set.of(), another.workers().keySet());
+        ledger.tell("host:1", Map.of("seats", Map.of()));
+        assertEquals(Set.of("host:1"), another.workers().keySet());
+        assertNotNull(read());
+        change();
+        assertEquals("changed", next());
+    }
+}
