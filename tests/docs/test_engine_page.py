@@ -25,5 +25,5 @@ def test_its_hooks_have_the_arguments_of_the_specification():
         if name.startswith("headworks_")
     }
     named = re.findall(r"^\| `(headworks_\w+\([^)]*\))`", PAGE, re.MULTILINE)
-    assert len(named) == 8
+    assert len(named) == 9
     assert set(named) <= known
