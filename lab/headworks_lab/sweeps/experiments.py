@@ -16,6 +16,8 @@ from headworks.control.journal import FileJournal, read_journal
 from headworks.errors import DocumentError, HeadworksError
 from headworks.model import FrozenMap
 from headworks.plugins.host import PluginHost
+from headworks.plugins.loading import Registry
+from headworks.plugins.processes import SchedulerProcesses
 from headworks_lab.sweeps.engines import bench_of
 
 if TYPE_CHECKING:
@@ -160,7 +162,7 @@ def try_out(experiment: Experiment, bench: Running | None = None) -> ExperimentO
 def _host() -> PluginHost:
     """The installed plugins; loaded once a process."""
     # Spark's Python workers are processes of their own, which the command that began the sweep cannot hand a host to.
-    return PluginHost.load()
+    return PluginHost(Registry.installed(), strangers=functools.cache(SchedulerProcesses))
 
 
 @functools.cache

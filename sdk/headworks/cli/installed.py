@@ -14,7 +14,7 @@ def plugins(context: click.Context | None = None) -> PluginHost:
     """The plugin host that all commands of this run share; of the current context by default."""
     root = (context or click.get_current_context()).find_root()
     if root.obj is None:
-        root.obj = PluginHost.load()
+        root.obj = root.with_resource(PluginHost.load().isolated(built_in=False))
     host: PluginHost = root.obj
     return host
 

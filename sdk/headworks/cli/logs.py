@@ -32,14 +32,15 @@ class _OnStderr(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write one record, its traceback if it has one."""
-        lines = [f"headworks: {record.levelname.lower()}: {record.getMessage()}"]
+        said, _, trace = record.getMessage().partition("\n")  # that of another process comes as text
         error = record.exc_info[1] if record.exc_info else None
         if error is not None:
-            trace = "".join(traceback.format_exception(error)).rstrip()
-            if trace in self._shown:
-                return
-            self._shown.add(trace)
-            lines.append(trace)
+            trace = "".join(traceback.format_exception(error))
+        trace = trace.rstrip()
+        if trace and trace in self._shown:
+            return
+        self._shown.add(trace)
+        lines = [f"headworks: {record.levelname.lower()}: {said}", *filter(None, [trace])]
         # Nobody is told that stderr is gone.
         if sys.stderr is not None and not sys.stderr.closed:
             click.echo(printable("\n".join(lines)), err=True)

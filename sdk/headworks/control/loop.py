@@ -97,7 +97,7 @@ class Control:
         default="auto",
         metadata={
             "help": "Ask the scheduler in a thread, or in a process that is ended at the deadline; "
-            "auto is a process inside an application and beside Nimbus.",
+            "auto is a process for one that is not built in, inside an application, and beside Nimbus.",
             "takes": "auto, thread or process",
             "metavar": "auto|thread|process",
         },

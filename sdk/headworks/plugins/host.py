@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
@@ -29,14 +30,20 @@ if TYPE_CHECKING:
 class PluginHost:
     """The installed plugins, by name; each is loaded when its name is first asked for."""
 
-    def __init__(self, registry: Registry | None = None, processes: SchedulerProcesses | None = None) -> None:
+    def __init__(
+        self,
+        registry: Registry | None = None,
+        processes: SchedulerProcesses | None = None,
+        strangers: Callable[[], SchedulerProcesses] | None = None,
+    ) -> None:
         """Take the plugins of a registry; none by default.
 
         Args:
             processes: Processes in which schedulers that are installed are asked; None asks them in threads.
+            strangers: Makes the same for those that are not built in, where there are no `processes`.
         """
         self.registry = registry or Registry()
-        self.processes = processes
+        self.processes, self._strangers = processes, strangers
         self._calls = Calls()
 
     @classmethod
@@ -73,21 +80,29 @@ class PluginHost:
         loaded = admit(name, plugin)
         if isinstance(loaded, Quarantined):
             raise PluginError(f"{name}: {loaded.reason}")
-        return PluginHost(self.registry.plus(loaded), self.processes)
+        return PluginHost(self.registry.plus(loaded), self.processes, self._strangers)
 
     @contextlib.contextmanager
-    def isolated(self, *, wanted: bool = True) -> Iterator[PluginHost]:
+    def isolated(self, *, wanted: bool = True, built_in: bool = True) -> Iterator[PluginHost]:
         """This host with processes for its schedulers, which end with the block; those of no entry point have threads.
 
         Args:
-            wanted: Whether there are to be any; without, it is the host as it is.
+            wanted: Whether there are to be any; without, all have threads.
+            built_in: Whether built-in ones have processes, too.
         """
-        # Documents cost 0.1 s, which a command that asks in threads does not need.
-        from headworks.plugins.processes import SchedulerProcesses
-
+        if not wanted:
+            yield PluginHost(self.registry)
+            return
         with contextlib.ExitStack() as stack:
-            processes = stack.enter_context(contextlib.closing(SchedulerProcesses())) if wanted else self.processes
-            yield PluginHost(self.registry, processes) if wanted else self
+
+            @functools.cache
+            def processes() -> SchedulerProcesses:
+                # Documents cost 0.1 s, which a command that asks in threads does not need.
+                from headworks.plugins.processes import SchedulerProcesses
+
+                return stack.enter_context(contextlib.closing(SchedulerProcesses()))
+
+            yield PluginHost(self.registry, processes() if built_in else None, processes)
 
     def plugin(self, name: str, hook: str = "headworks_describe") -> Loaded:
         """One plugin that implements a hook, loaded now if it was not.
@@ -159,7 +174,7 @@ class PluginHost:
         seconds of the process's CPU, and up to `stretch` times as many by the clock on a machine that is busy. If it
         raises, overruns, changes the request, or answers with a plan that breaks a rule, the plan that comes back is
         HELD: the running assignment, with the reason. A search that can be ended (`headworks.toolbox.cancel`) is asked
-        for its best plan so far when most of the deadline is over; with a `cancellation`, by Ctrl-C too.
+        for its best plan so far when most of the deadline is over; with a `cancellation`, in a thread, by Ctrl-C too.
 
         Args:
             options: An instance of its options class, or values by name; None for the defaults.
@@ -173,9 +188,10 @@ class PluginHost:
         # It needs numpy, 0.1 s that commands which do not plan save.
         from headworks.plugins.headroom import with_headroom
 
-        installed = self.plugin(name, "headworks_schedule").distribution
-        processes = self.processes if cancellation is None and installed else None
-
+        plugin = self.plugin(name, "headworks_schedule")
+        processes = self.processes if plugin.distribution and (plugin.stranger or cancellation is None) else None
+        if processes is None and plugin.stranger and self._strangers is not None:
+            processes = self._strangers()
         more = {"cancellation": cancellation, "processes": processes, "stretch": stretch}
         return with_headroom(
             request, lambda asked: self._schedule(name, asked, options, others=partial(self.answer, asked), **more)

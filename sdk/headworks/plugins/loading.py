@@ -53,6 +53,7 @@ class Loaded:
 
     Attributes:
         takes_problem: Whether its scheduler takes the request as arrays.
+        stranger: Whether an entry point names it that is not one of ours.
         seconds: Time that its import and its description took.
     """
 
@@ -62,6 +63,7 @@ class Loaded:
     distribution: str
     version: str
     takes_problem: bool
+    stranger: bool = False
     seconds: float = 0.0
     caller: Any = attrs.field(repr=False)
 
@@ -316,6 +318,7 @@ def admit(name: str, plugin: object, entry: EntryPoint | None = None) -> Loaded 
         distribution=_distribution(entry) if entry else "",
         version=str(entry.dist.version) if entry and entry.dist else version("headworks"),
         takes_problem=any("problem" in each.argnames for each in manager.hook.headworks_schedule.get_hookimpls()),
+        stranger=entry is not None and not _built_in(entry),
         caller=_Caller(manager),
     )
 

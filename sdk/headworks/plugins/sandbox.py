@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
-import sys
 import threading
 from collections.abc import Callable
 from functools import partial
@@ -19,7 +17,7 @@ from headworks.model import ENDED_EARLY, THREADS, FrozenMap, Plan, Provenance, R
 from headworks.model.scaling import rescaled
 from headworks.model.topology import CORE
 from headworks.plugins.guard import LOST, failure, keep_traceback
-from headworks.plugins.own_process import native_to_stderr
+from headworks.plugins.own_process import printing_to_stderr
 from headworks.plugins.planning_time import STRETCH, PlanningTime
 from headworks.problem import Problem
 from headworks.problem.plan.check import check_plan
@@ -124,7 +122,7 @@ def run_scheduler(
         lent = attrs.evolve(request, assignment=FrozenMap(request.assignment))
         problem.lend(lent)
         call = SchedulerCall(name, schedule, lent, options, prepare, others, takes_problem=takes_problem)
-        answer = _ask_here(call, cancellation, stretch)
+        answer = ask_here(call, cancellation, stretch)
     if answer.changed:
         problem = Problem.of(restore(parse(before), Request))
     problem, plan = _accept(name, request, answer, problem)
@@ -158,7 +156,7 @@ def _beyond_threads(request: Request) -> Iterator[Reason]:
                 yield Reason(code=THREADS, subject=name, message=message, resource="cpu", need=need, have=have)
 
 
-def _ask_here(call: SchedulerCall, cancellation: Cancellation | None, stretch: float) -> Answer:
+def ask_here(call: SchedulerCall, cancellation: Cancellation | None, stretch: float) -> Answer:
     """Answer of a scheduler in a thread of this process, which may have changed the request that it was lent."""
     cancel, state = cancellation or Cancellation(), _state(call.request)
     plan, reasons = attempt(call, cancel, stretch, mind=cancellation is not None)
@@ -229,13 +227,14 @@ class SchedulerCall:
         """Make the call, in its own thread."""
         attach(cancel)
         try:
-            if self.prepare is not None:
-                self.prepare()
-            outcome.prepared.set()
-            problem = Problem.of(self.request) if self.takes_problem else None
-            outcome.value = self.schedule(
-                request=self.request, problem=problem, options=self.options, ask=partial(self._ask, cancel)
-            )
+            with printing_to_stderr():  # in this thread: one that is abandoned goes on printing there
+                if self.prepare is not None:
+                    self.prepare()
+                outcome.prepared.set()
+                problem = Problem.of(self.request) if self.takes_problem else None
+                outcome.value = self.schedule(
+                    request=self.request, problem=problem, options=self.options, ask=partial(self._ask, cancel)
+                )
         except BaseException as error:  # noqa: BLE001 - whatever a plugin raises concerns it alone
             outcome.error = error
         finally:
@@ -269,9 +268,7 @@ def attempt(call: SchedulerCall, cancel: Cancellation, stretch: float, *, mind: 
         message = f"is not asked: {going} earlier runs that were abandoned are still going"
         return None, (no_plan("abandoned", name, message),)
     thread = threading.Thread(target=call.run, args=(outcome, cancel), name=f"headworks-{name}", daemon=True)
-    # The output of a run that another scheduler asks for is redirected already, for as long as that one is waited for.
-    with contextlib.nullcontext() if call.others is None else _prints_to_stderr():
-        _run(thread, outcome, deadline, stretch, cancel, mind=mind)
+    _run(thread, outcome, deadline, stretch, cancel, mind=mind)
     if not outcome.done.is_set():
         thread.name = lost
         if cancel.offered is not None:
@@ -279,12 +276,6 @@ def attempt(call: SchedulerCall, cancel: Cancellation, stretch: float, *, mind: 
             return cancel.offered, ()
     reasons = _failures(name, outcome, deadline, stretch)  # before the value: it may come just now
     return outcome.value, reasons
-
-
-@contextlib.contextmanager
-def _prints_to_stderr() -> Iterator[None]:
-    with contextlib.redirect_stdout(sys.stderr), native_to_stderr():
-        yield
 
 
 def _failures(name: str, outcome: _Outcome, deadline: float, stretch: float) -> tuple[Reason, ...]:

@@ -6,6 +6,7 @@ import faulthandler
 import logging
 import os
 import pickle
+import resource
 import sys
 import traceback
 from functools import partial
@@ -19,8 +20,7 @@ from headworks.plugins.guard import LOG, abandoned
 from headworks.plugins.host import PluginHost
 from headworks.plugins.own_process import collect_seldom
 from headworks.plugins.processes import PREPARED, WRITTEN, as_line
-from headworks.plugins.sandbox import SchedulerCall, attempt, faults, no_plan
-from headworks.toolbox.cancel import Cancellation
+from headworks.plugins.sandbox import Answer, SchedulerCall, ask_here, faults, no_plan
 
 if TYPE_CHECKING:
     from typing import BinaryIO
@@ -39,6 +39,7 @@ def main() -> None:
     LOG.setLevel(logging.DEBUG)
     LOG.propagate = False
     collect_seldom()
+    _bound_memory()
     host = PluginHost.load()
     while job := _job(jobs):
         request, options, stretch = job
@@ -48,6 +49,14 @@ def main() -> None:
         )
         _answer(host, name, request, options, stretch, answers)
         faulthandler.cancel_dump_traceback_later()
+
+
+def _bound_memory() -> None:
+    """Let the process have half of the machine's memory: beyond it Python raises a MemoryError, and others live on."""
+    bytes_there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    most = min(each for each in (bytes_there // 2, hard) if each != resource.RLIM_INFINITY)
+    resource.setrlimit(resource.RLIMIT_DATA, (most, hard))
 
 
 def _job(jobs: BinaryIO) -> tuple[Request, dict[str, Any], float] | None:
@@ -64,19 +73,19 @@ def _answer(
     host: PluginHost, name: str, request: Request, options: dict[str, Any], stretch: float, answers: BinaryIO
 ) -> None:
     """Write that the scheduler is prepared, that it has decided, and its answer: a line each."""
-    kept, cancel = _Kept(), Cancellation()
+    kept = _Kept()
     LOG.addHandler(kept)
     try:
-        plan, reasons = attempt(_call(host, name, request, options, answers), cancel, stretch, mind=False)
+        made = ask_here(_call(host, name, request, options, answers), None, stretch)
     except HeadworksError as error:
-        plan, reasons = None, (no_plan("raised", name, f"cannot be asked in a process of its own: {error}"),)
+        made = Answer(reasons=(no_plan("raised", name, f"cannot be asked in a process of its own: {error}"),))
     finally:
         LOG.removeHandler(kept)
     answers.write(as_line({"step": "decided"}))
-    if reasons:
-        said = {"reasons": [unstructure(each) for each in reasons], "traceback": kept.text}
+    if made.reasons:
+        said = {"reasons": [unstructure(each) for each in made.reasons], "traceback": kept.text}
     else:
-        said = _what(name, request, plan, early=cancel.ended)
+        said = _what(name, request, made.plan, early=made.early)
     answers.write(as_line({**said, "unfit": abandoned()}))
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from headworks.plugins.host import PluginHost
 from headworks.plugins.planning_time import STRETCH
+from headworks.plugins.sandbox import ABANDONED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,6 +30,7 @@ class CachingHost(PluginHost):
         self._host, self._cases = host, cases
         self._known = {id(request) for request in (*cases.mixed, *cases.small)}
         self._plans: dict[tuple[str, int], Plan] = {}
+        self._late: list[Plan] = []
 
     def schedule(
         self,
@@ -48,6 +50,9 @@ class CachingHost(PluginHost):
             given = self.given if options is None else options
             return self._host.schedule(name, request, given, cancellation=cancellation, stretch=stretch)
         key = (name, id(request))
+        if len(self._late) >= ABANDONED:  # as in threads, it is not waited for again and again
+            return self._late[-1]
         if key not in self._plans:
-            self._plans[key] = self._host.schedule(name, request, self.given)
+            self._plans[key] = made = self._host.schedule(name, request, self.given)
+            self._late += [made] if any(each.code == "deadline" for each in made.reasons) else []
         return self._plans[key]

@@ -16,6 +16,7 @@ from headworks.documents import dumps, loads
 from headworks.errors import OptionError
 from headworks.model import FrozenMap, Limits, MoveKind, Plan, Status
 from headworks.model.scaling import rescaled
+from headworks.plugins.host import PluginHost
 from headworks.plugins.own_process import native_heard
 from headworks.problem import Problem
 from headworks.problem.arrays.profiles import throughput
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from headworks.model import Component, Request
-    from headworks.plugins.host import PluginHost
     from headworks.testing.instances.cases import Cases
     from headworks.testing.rule import Rule
 
@@ -84,7 +84,9 @@ def describes(host: PluginHost, name: str, _cases: Cases) -> Iterator[Violation]
 
 
 deadline = held("deadline", "It answers within limits.deadline.", "deadline", "abandoned")
-answers = held("answers", "It answers every valid request with a plan and raises nothing.", "raised", "type")
+answers = held(
+    "answers", "It answers every valid request with a plan and raises nothing.", "raised", "type", "answer", "crashed"
+)
 pure = held("pure", "It leaves its request as it was.", "mutation")
 places = held(
     "places",
@@ -126,9 +128,11 @@ def constraints(host: PluginHost, name: str, request: Request) -> str:
 @rule("silent", "It prints nothing.")
 def silent(host: PluginHost, name: str, request: Request) -> str:
     """Listen to stderr, where the host sends what a plugin prints, and to descriptor 1 for native code."""
-    anew = attrs.evolve(request)  # what a host remembers is not printed again
+    if any(each.code in ("crashed", "deadline", "abandoned") for each in host.schedule(name, request).reasons):
+        return ""  # it would do so in this process, which alone can be listened to
+    here, anew = PluginHost(host.registry), attrs.evolve(request)  # what a host remembers is not printed again
     with contextlib.redirect_stderr(io.StringIO()) as heard, native_heard() as native:
-        host.schedule(name, anew)
+        here.schedule(name, anew, getattr(host, "given", None))
         said = heard.getvalue() + native()
     return f"{name} printed {said[:40]!r}" if said else ""
 

@@ -68,7 +68,9 @@ BEASTS = {
     "asks": "return ask('even', 5.0)",
     "searches": f"enough = threading.Event(); on_cancel(enough.set); enough.wait(); {PLAN}",
     "offers": "offer(problem.plan([0] * problem.n)); time.sleep(3600)",
-    "changes": f"request.assignment.__init__({{}}); {PLAN}",
+    "where": "raise RuntimeError(f'process {os.getpid()}')",
+    "hoards": "kept = bytearray(os.sysconf('SC_PHYS_PAGES') * os.sysconf('SC_PAGE_SIZE') * 3 // 4)",
+    "changes": f"object.__setattr__(next(iter(request.assignment.values())), 'port', 1); {PLAN}",
 }
 NAMES = {name: f"apart-{name}" for name in BEASTS}
 
@@ -176,10 +178,13 @@ def test_one_that_is_not_prepared_is_held(host, monkeypatch):
     assert "apart-slow is not prepared after 0.5 s; its process is ended" in plan.reasons[0].message
 
 
-def test_no_request_of_this_process_can_be_changed(host):
-    before = dumps(REQUEST)
-    assert host.schedule("apart-changes", REQUEST).status is Status.OK
-    assert dumps(REQUEST) == before
+def test_no_request_of_this_process_can_be_changed_and_one_that_tries_is_held_as_in_a_thread(host):
+    running = attrs.evolve(request([node("a")], [topology("t", component("c"))], {"t/c/0": "a"}), limits=REQUEST.limits)
+    before = dumps(running)
+    assert [each.code for each in host.schedule("apart-changes", running).reasons] == ["mutation"]
+    assert dumps(running) == before
+    here = PluginHost(host.registry)
+    assert [each.code for each in here.schedule("apart-changes", running).reasons] == ["mutation"]
 
 
 def test_a_process_is_asked_again_and_ends_with_its_host(host):
@@ -234,10 +239,23 @@ def test_one_of_no_entry_point_stays_in_a_thread():
         assert added.processes._idle == {}
 
 
-def test_without_a_wish_the_host_is_as_it_is():
-    host = PluginHost()
-    with host.isolated(wanted=False) as same:
-        assert same is host
+def test_without_a_wish_all_are_asked_in_threads(host):
+    with host.isolated(wanted=False) as other:
+        assert other.processes is None
+        assert f"process {os.getpid()}" in other.schedule("apart-where", REQUEST).reasons[0].message
+
+
+def test_only_those_that_are_not_built_in_may_be_asked_in_processes(host):
+    with PluginHost(host.registry).isolated(built_in=False) as other:
+        assert other.processes is None
+        assert f"process {os.getpid()}" not in other.schedule("apart-where", REQUEST).reasons[0].message
+        assert other.schedule("even", REQUEST).status is Status.OK
+
+
+def test_memory_is_bounded_and_one_that_takes_it_all_is_held(host):
+    plan = host.schedule("apart-hoards", REQUEST)
+    assert [reason.code for reason in plan.reasons] == ["raised"]
+    assert "raised MemoryError" in plan.reasons[0].message
 
 
 def test_a_plan_that_never_ends_is_not_read_for_ever(host, monkeypatch):

@@ -159,10 +159,13 @@ def test_a_description_that_promises_nonsense_is_found(description, text):
 
 def test_every_reason_to_hold_a_plan_belongs_to_one_rule():
     folder = Path(headworks.__file__).parent
-    held = "".join((folder / name).read_text() for name in ("problem/plan/check.py", "plugins/sandbox.py"))
+    names = ("problem/plan/check.py", "plugins/sandbox.py", "plugins/processes.py")
+    held = set(
+        re.findall(r'(?:code=|no_plan\(|_held\()"([a-z-]+)"', "".join((folder / each).read_text() for each in names))
+    )
     rules = re.findall(r"held\(([^)]*)\)", (folder / "testing" / "rules.py").read_text())
     judged = Counter(code for call in rules for code in re.findall(r'"([a-z-]+)"', call)[1:])
-    assert set(re.findall(r'(?:code=|no_plan\()"([a-z-]+)"', held)) == set(judged)
+    assert held - {"isolation"} == set(judged)  # that one is the machine's fault
     assert set(judged.values()) == {1}
 
 

@@ -107,7 +107,8 @@ def command(
         loop = Loop(apart, control, target, recorded, keep=keep, clock=clock)
         return run_rounds(loop, pace, show=show, wait=wait if ended is None else ended.wait)
 
-    with host.isolated(wanted=control.isolation == "process") as apart:
+    threads, processes = control.isolation == "thread", control.isolation == "process"
+    with host.isolated(wanted=not threads, built_in=processes) as apart:
         if host.has(engine, "headworks_run"):
             with _printing_to_stderr() if as_json else contextlib.nullcontext():
                 code = apart.run(engine, application, master, launch, rounds)
