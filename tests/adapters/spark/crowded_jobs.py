@@ -7,6 +7,7 @@ import json
 import os
 import sys
 import tempfile
+import threading
 import time
 from collections import defaultdict
 from functools import partial
@@ -97,6 +98,30 @@ def profile(spark, placement):
     return {"ran": sorted(ran), "soon": time.monotonic() - began < WAIT, "left": placement.left("profile")}
 
 
+def neighbour(spark, placement):
+    """Two executors of two cores on a node: others keep three of these busy, and four short tasks ask for the node."""
+    context = spark.sparkContext
+
+    def occupy():
+        context.setJobGroup("busy", "busy")
+        context.parallelize([], 3).mapPartitions(lambda rows: (time.sleep(60), rows)[1]).collect()
+
+    placement.push("busy", {(0, index): FULL for index in range(3)})
+    placement.push("short", {(0, index): FULL for index in range(4)})
+    busy = threading.Thread(target=occupy)
+    busy.start()
+    tracker, deadline = context.statusTracker(), time.monotonic() + PATIENCE
+    while sum(tracker.getStageInfo(each).numActiveTasks for each in tracker.getActiveStageIds()) < 3:
+        if time.monotonic() > deadline:
+            raise TimeoutError("the tasks that keep cores busy do not run")
+        time.sleep(0.1)
+    context.setJobGroup("short", "short")
+    ran = {host for _, _, host in context.parallelize([], 4).mapPartitionsWithIndex(where).collect()}
+    before = busy.is_alive()
+    busy.join()
+    return {"ran": sorted(ran), "before": before, "left": placement.left("short")}
+
+
 def exclusion(spark, placement):
     """One failure on the node that is asked for; then that node is excluded, whoever asks for it."""
 
@@ -125,6 +150,7 @@ def main():
         with EventRecorder(spark) as recorder:
             parts = {
                 **{name: partial(state, spark, placement, recorder, *store) for name, store in STORES.items()},
+                "neighbour": partial(neighbour, spark, placement),
                 "profile": partial(profile, spark, placement),
                 "exclusion": partial(exclusion, spark, placement),
             }

@@ -32,6 +32,11 @@ def test_state_stays_on_its_executor_while_the_plan_moves_nothing(found, store, 
     assert (ran["partitions"], ran["changes"], ran["hits"], ran["executors"], ran["left"]) == (8, 0, True, 4, {})
 
 
+def test_a_task_without_state_takes_the_first_free_executor_of_its_node(found):
+    """Bound to one executor, two of the four would wait until the others are done, or for `spark.locality.wait`."""
+    assert found["neighbour"] == {"ran": ["127.0.0.2"], "before": True, "left": {}}
+
+
 def test_executors_of_another_resource_profile_are_no_target(found):
     """Executors of the default profile live on the node that is asked for, and may not run the stage."""
     assert found["profile"] == {"ran": ["127.0.0.3"], "soon": True, "left": {"gone": 2}}

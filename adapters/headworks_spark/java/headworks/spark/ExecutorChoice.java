@@ -9,7 +9,7 @@ import org.apache.spark.scheduler.Task;
 
 /**
  * Which of several executors of its node a task is for: the one that Spark knows to hold its state or its cached
- * block, else the one that has the fewest tasks of the set.
+ * block, else, of a stage that keeps state, the one that has the fewest tasks of the set.
  *
  * A partition of state that changes its executor is loaded from the checkpoint again, on the same node too.
  */

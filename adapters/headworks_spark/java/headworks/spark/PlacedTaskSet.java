@@ -24,8 +24,8 @@ import scala.Tuple3;
 
 /**
  * The tasks of one attempt of a placed stage. Those with a place wait in a queue of their own, each for its host;
- * Spark's queues, and its delay scheduling, have the others alone. Of several executors of its host a task waits for
- * one at first.
+ * Spark's queues, and its delay scheduling, have the others alone. Of several executors of its host a task with state,
+ * or with a cached block, waits for one at first; any other takes the first that is free.
  *
  * A task leaves that queue for Spark's when no executor that may run it is left on its host, and when its host took
  * no task of this stage for longer than the bound. A task that failed on its host waits for any other one. While the
@@ -228,7 +228,7 @@ final class PlacedTaskSet extends TaskSetManager {
         return true;
     }
 
-    /** The one executor of its host that a task is for; null if there is only one. */
+    /** The one executor of its host that a task is for; null if any will do, or there is only one. */
     private String executor(int index, String host) {
         Set<String> executors = new TreeSet<String>();
         Iterator<?> all = usable(host).iterator();
@@ -242,7 +242,7 @@ final class PlacedTaskSet extends TaskSetManager {
             return null;
         }
         String holder = ExecutorChoice.holder(tasks()[index], executors);
-        if (holder == null) {
+        if (holder == null && found.keepsState) {
             holder = choice.fewest(executors);
             choice.take(holder);
         }

@@ -20,10 +20,13 @@ final class StageSignature {
     final int ordinal;
     /** "STAGES TASKS OPERATORS": stages of the job, tasks of the stage, its operators in the order of their RDDs. */
     final String text;
+    /** True if its tasks keep state from one batch to the next. */
+    final boolean keepsState;
 
-    private StageSignature(int ordinal, String text) {
+    private StageSignature(int ordinal, String text, boolean keepsState) {
         this.ordinal = ordinal;
         this.text = text;
+        this.keepsState = keepsState;
     }
 
     /** A job is what a task set calls its priority. */
@@ -31,7 +34,7 @@ final class StageSignature {
         Option<?> own = scheduler.stageIdToStage().get((Object) Integer.valueOf(set.stageId()));
         Option<?> job = scheduler.jobIdToStageIds().get((Object) Integer.valueOf(set.priority()));
         if (own.isEmpty() || job.isEmpty()) {
-            return new StageSignature(-1, "unknown");
+            return new StageSignature(-1, "unknown", true);
         }
         Stage stage = (Stage) own.get();
         int rank = 0;
@@ -45,7 +48,18 @@ final class StageSignature {
             same += last == stage.rdd().id() ? 1 : 0;
             count++;
         }
-        return new StageSignature(same == 1 ? rank : -1, count + " " + stage.numTasks() + " " + operators(stage));
+        return new StageSignature(
+            same == 1 ? rank : -1, count + " " + stage.numTasks() + " " + operators(stage), keepsState(stage));
+    }
+
+    /** Whether an RDD of the stage reads or writes state: an RDD without a name of its own has that of its class. */
+    private static boolean keepsState(Stage stage) {
+        Iterator<?> rdds = ((scala.collection.Iterable<?>) (Object) stage.latestInfo().rddInfos()).iterator();
+        boolean found = false;
+        while (rdds.hasNext()) {
+            found |= String.valueOf(((RDDInfo) rdds.next()).name()).contains("StateStore");
+        }
+        return found;
     }
 
     /** Names of operators without the numbers of generated code, which depend on the other stages; no repetitions. */
