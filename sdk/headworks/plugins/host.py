@@ -174,7 +174,7 @@ class PluginHost:
         seconds of the process's CPU, and up to `stretch` times as many by the clock on a machine that is busy. If it
         raises, overruns, changes the request, or answers with a plan that breaks a rule, the plan that comes back is
         HELD: the running assignment, with the reason. A search that can be ended (`headworks.toolbox.cancel`) is asked
-        for its best plan so far when most of the deadline is over; with a `cancellation`, in a thread, by Ctrl-C too.
+        for its best plan so far when most of the deadline is over; with a `cancellation`, by Ctrl-C too.
 
         Args:
             options: An instance of its options class, or values by name; None for the defaults.

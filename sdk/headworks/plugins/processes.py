@@ -21,9 +21,10 @@ from typing import IO, TYPE_CHECKING, Any
 from headworks.documents import restore
 from headworks.documents.strict_json import parse
 from headworks.errors import DocumentError
+from headworks.interrupts import Terminated, dismiss
 from headworks.model import Plan, Reason
 from headworks.plugins.planning_time import STRETCH, PlanningTime, cpu_of
-from headworks.plugins.sandbox import Answer, no_answer, no_plan
+from headworks.plugins.sandbox import GRACE, Answer, no_answer, no_plan
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -55,19 +56,22 @@ class SchedulerProcesses:
         self._lock = threading.Lock()
         self._closed = False
 
-    def ask(self, name: str, request: Request, options: Mapping[str, Any], stretch: float = STRETCH) -> Answer:
+    def ask(
+        self, name: str, request: Request, options: Mapping[str, Any], stretch: float = STRETCH, *, mind: bool = False
+    ) -> Answer:
         """Answer of a scheduler.
 
         Args:
             name: Name of the scheduler, which its entry point has.
             stretch: Times the deadline that it may take by the clock.
+            mind: Whether Ctrl-C asks it for its best plan so far.
         """
         try:
             process = self._take(name)
         except OSError as error:
             return _held("isolation", name, f"cannot be asked in a process of its own ({error})")
         try:
-            answer = process.ask(request, options, stretch)
+            answer = process.ask(request, options, stretch, mind=mind)
         except BaseException:
             process.end()
             raise
@@ -121,14 +125,18 @@ class _SchedulerProcess:
         )
         os.set_blocking(_descriptor(self._process.stdin), False)
 
-    def ask(self, request: Request, options: Mapping[str, Any], stretch: float) -> Answer:
+    def ask(self, request: Request, options: Mapping[str, Any], stretch: float, *, mind: bool) -> Answer:
         """Answer of the scheduler; whatever goes wrong is a reason."""
         self._step = "asked"
         steps = _steps(request.limits.deadline, stretch)
         try:
             self._send(pickle.dumps((request, dict(options), stretch), pickle.HIGHEST_PROTOCOL), PREPARED)
-            while (said := self._line(self._time(stretch), steps[self._step][0])) and said.get("step") in steps:
-                self._step = said["step"]
+            try:
+                said = self._said(stretch, {step: seconds for step, (seconds, _) in steps.items()})
+            except KeyboardInterrupt as interrupt:
+                if not mind or self._step != "prepared" or isinstance(interrupt, Terminated):
+                    raise
+                said = self._early(interrupt)
             return self._read(said)
         except TimeoutError:
             self.fit = False
@@ -139,6 +147,21 @@ class _SchedulerProcess:
         except DocumentError as error:
             self.fit = False
             return _held("answer", self.name, f"answered what is no plan ({error})")
+
+    def _said(self, stretch: float, seconds: Mapping[str, float]) -> dict[str, Any]:
+        """The line that is the answer, after those that tell of steps."""
+        while (said := self._line(self._time(stretch), seconds[self._step])) and said.get("step") in seconds:
+            self._step = said["step"]
+        return said
+
+    def _early(self, interrupt: KeyboardInterrupt) -> dict[str, Any]:
+        """The answer of a search that Ctrl-C is to end; there is none of a scheduler that cannot be ended."""
+        dismiss()
+        self._process.send_signal(signal.SIGINT)
+        try:
+            return self._said(1.0, {"prepared": GRACE, "decided": WRITTEN})
+        except (TimeoutError, OSError, EOFError):
+            raise interrupt from None
 
     def end(self) -> None:
         """End the process and what it started; idempotent."""

@@ -117,7 +117,7 @@ def run_scheduler(
         request=fingerprint(before),
     )
     if processes is not None:
-        answer = processes.ask(name, request, provenance.options, stretch)
+        answer = processes.ask(name, request, provenance.options, stretch, mind=cancellation is not None)
     else:
         lent = attrs.evolve(request, assignment=FrozenMap(request.assignment))
         problem.lend(lent)

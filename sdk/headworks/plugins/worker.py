@@ -7,6 +7,7 @@ import logging
 import os
 import pickle
 import resource
+import signal
 import sys
 import traceback
 from functools import partial
@@ -21,6 +22,7 @@ from headworks.plugins.host import PluginHost
 from headworks.plugins.own_process import collect_seldom
 from headworks.plugins.processes import PREPARED, WRITTEN, as_line
 from headworks.plugins.sandbox import Answer, SchedulerCall, ask_here, faults, no_plan
+from headworks.toolbox.cancel import Cancellation
 
 if TYPE_CHECKING:
     from typing import BinaryIO
@@ -76,7 +78,7 @@ def _answer(
     kept = _Kept()
     LOG.addHandler(kept)
     try:
-        made = ask_here(_call(host, name, request, options, answers), None, stretch)
+        made = ask_here(_call(host, name, request, options, answers), Cancellation(), stretch)
     except HeadworksError as error:
         made = Answer(reasons=(no_plan("raised", name, f"cannot be asked in a process of its own: {error}"),))
     finally:
@@ -131,4 +133,7 @@ def _what(name: str, request: Request, plan: Any, *, early: bool) -> dict[str, A
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except KeyboardInterrupt:  # passed on by who asks, to a scheduler that cannot be ended early
+        os._exit(128 + signal.SIGINT)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
 from patience import PATIENCE
 from plugin_folder import GOOD, install
-from shell import headworks
+from shell import gone, headworks, running
 
 PLAN = "return problem.plan([-1] * problem.n)"
 SOURCES = {
@@ -19,6 +21,12 @@ SOURCES = {
     "holds": GOOD.replace(PLAN, "import re; re.match(r'(a+)+$', 'a' * 60 + 'b')"),
     "crashes": GOOD.replace(PLAN, "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)"),
     "leaves": GOOD.replace(PLAN, "import os; os._exit(7)"),
+}
+WAITS = "import pathlib, threading; enough = threading.Event(); MINDS; pathlib.Path('begun').touch(); enough.wait(); "
+SEARCHES = WAITS.replace("MINDS", "from headworks.toolbox.cancel import on_cancel; on_cancel(enough.set)")
+SOURCES |= {
+    "searches": GOOD.replace(PLAN, SEARCHES + PLAN),
+    "sleeps": GOOD.replace(PLAN, WAITS.replace("MINDS", "pass")),
 }
 SAID = {
     "holds": "holds has no plan after 1 s of CPU, or 3 s (limits.deadline); its process is ended",
@@ -48,6 +56,21 @@ def test_the_others_are_compared_and_simulated(path):
     assert [row["plan"]["status"] for row in rows] == ["held", "held", "ok"]
     simulated = headworks("simulate", "dstorm:linear", "-s", "leaves", "--duration", "20", "--json", **path)
     assert (simulated.returncode, json.loads(simulated.stdout)[0]["rounds"]["held"] > 0) == (1, True)
+
+
+@pytest.mark.parametrize(("name", "code"), [("searches", 1), ("sleeps", 130)])
+def test_ctrl_c_asks_for_the_best_plan_so_far(path, tmp_path, name, code):
+    words = ("plan", "dstorm:linear", "-s", name, "--deadline", PATIENCE, "--json")
+    with running(*words, folder=tmp_path, **path) as (process, mark):
+        while not (tmp_path / "begun").exists():
+            assert process.poll() is None
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        said, errors = process.communicate(timeout=PATIENCE)
+        assert gone(mark) == []
+    assert (process.returncode, "Traceback" in errors) == (code, False)
+    if name == "searches":
+        assert "ended-early" in [each["code"] for each in json.loads(said)["reasons"]]
 
 
 LATE = """
