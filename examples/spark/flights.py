@@ -1,8 +1,8 @@
 """A year of departures from New York, replayed as a stream into statistics per airport. Needs `headworks[demo]`.
 
-Placed, profiled and planned again from its own profile by three commands:
+Placed, profiled and planned again from its own profile by three commands, the first of which runs until Ctrl-C:
 
-    headworks run --engine spark -s even -o rebalance=yes --slowdown 9 --samples samples --rounds 4 flights.py
+    headworks run --engine spark -s even -o rebalance=yes --slowdown 9 --samples samples flights.py
     headworks pipeline run samples -O learnt
     headworks plan learnt/request.json -s dstorm --slowdown 9
 """

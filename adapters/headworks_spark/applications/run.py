@@ -189,6 +189,8 @@ class _Beside:
                 queries.begin(LOOK)
                 break
             except NoBatchError as error:
+                if str(error) != self.why:
+                    LOG.info("%s", error)
                 self.why = str(error)
         self.why = ""
         rounds(queries, self._ended)
