@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import threading
 from typing import TYPE_CHECKING
 
@@ -110,41 +109,6 @@ def test_a_running_query_moves_without_restart(
         assert next_batch(spark, query) == rotation(shift, 2)
     assert query.runId == run
     assert query.exception() is None
-
-
-@pytest.fixture
-def task_set_log(spark: SparkSession, tmp_path: Path) -> Iterator[Path]:
-    """A file with what the driver logs of placed task sets, all levels from INFO on."""
-    logging = spark._jvm.org.apache.logging.log4j
-    pattern = logging.core.layout.PatternLayout.newBuilder().withPattern("%m%n").build()
-    file = tmp_path / "task-sets.log"
-    builder = logging.core.appender.FileAppender.newBuilder().withFileName(str(file)).setName("task-sets")
-    appender = builder.setLayout(pattern).build()
-    logger = logging.LogManager.getLogger("headworks.spark.PlacedTaskSet")
-    level = logger.getLevel()
-    appender.start()
-    logger.addAppender(appender)
-    logger.setLevel(logging.Level.INFO)
-    yield file
-    logger.setLevel(level)
-    logger.removeAppender(appender)
-    appender.stop()
-
-
-def test_the_driver_s_log_names_the_query_and_the_batch_of_placed_tasks(
-    spark: SparkSession, placement: PlacementTable, query: StreamingQuery, task_set_log: Path
-) -> None:
-    placement.push(str(query.id), rotation(0, 2))
-    assert next_batch(spark, query) == rotation(0, 2)
-    beginning = rf"\[queryId = {str(query.id)[:5]}\] \[batchId = \d+\] Starting task \d"
-    placement.push("no query", rotation(0, 3))
-    assert three_stages(spark, "no query") == rotation(0, 3)
-    for _ in patience():
-        started = [line for line in task_set_log.read_text().splitlines() if "Starting task " in line]
-        named = [line for line in started if re.match(beginning, line)]
-        if len(named) >= 2 * PARTITIONS and len(started) - len(named) >= 3 * PARTITIONS:
-            break
-    assert {line for line in started if line not in named and not line.startswith("Starting task ")} == set()
 
 
 def test_a_stage_goes_on_when_a_worker_dies_under_it(

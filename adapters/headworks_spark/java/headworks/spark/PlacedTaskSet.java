@@ -17,7 +17,6 @@ import org.apache.spark.scheduler.TaskSet;
 import org.apache.spark.scheduler.TaskSetExcludelist;
 import org.apache.spark.scheduler.TaskSetManager;
 import org.apache.spark.util.SystemClock;
-import org.slf4j.Logger;
 import scala.Enumeration;
 import scala.Option;
 import scala.Tuple3;
@@ -41,7 +40,6 @@ final class PlacedTaskSet extends TaskSetManager {
     private final Placement placement;
     private final String scope;
     private final StageSignature found;
-    private final Logger own;
     private final int stage;
     private final WaitingTasks waiting = new WaitingTasks();
     private final Map<Integer, Set<String>> failedOn = new HashMap<Integer, Set<String>>();
@@ -63,7 +61,6 @@ final class PlacedTaskSet extends TaskSetManager {
         this.scope = scope;
         this.found = found;
         this.stage = found.ordinal;
-        this.own = TaskSetLog.of(super.log(), set.properties(), placement.scheduler().conf());
         countHolders();
         // Backwards, as Spark does: its queues are taken from at their end.
         for (int i = numTasks() - 1; i >= 0; i--) {
@@ -71,11 +68,6 @@ final class PlacedTaskSet extends TaskSetManager {
         }
         begun = true;
         super.recomputeLocality();
-    }
-
-    /** Spark's own messages of this set go there, too; null while the constructor of the superclass runs. */
-    public Logger log() {
-        return own == null ? super.log() : own;
     }
 
     /** Called for every task at first, and again when it has to run again: its place may have changed since. */
