@@ -94,6 +94,17 @@ class Windowed(ElasticEngine):
         return Sources()
 
 
+class Launching(Windowed):
+    """An engine that runs the application by itself, and remembers with which options."""
+
+    launched = None
+
+    @hookimpl
+    def headworks_run(self, application, address, launch, rounds):
+        self.launched = launch
+        return 0
+
+
 class Important:
     """A priority manager: all topologies have the priority that is its address; it remembers how to pause them."""
 
@@ -128,6 +139,7 @@ class Seen:
     judge: Judge
     calm: Judge
     important: Important
+    launcher: Launching
     folder: object
     said: object = None
     control: object = None
@@ -142,25 +154,24 @@ class Seen:
         return self.judge.asked[0]
 
 
-def engine():
+def engine(kind=Windowed):
     seen = Observation(
         cluster=RUNNING.cluster,
         topologies=RUNNING.topologies,
         assignment=RUNNING.assignment,
         metrics=Metrics(window=1.0, tasks=(TaskSample(task="t/c/0", cpu=5.0),)),
     )
-    made = Windowed(Clocked(seen))
+    made = kind(Clocked(seen))
     made.machine.pauses, made.windows, made.opened = [], [], None
     return made
 
 
 @pytest.fixture
 def seen(monkeypatch, tmp_path):
-    made = Seen(
-        engine=engine(), other=engine(), judge=Judge(), calm=Judge(replan=False), important=Important(), folder=tmp_path
-    )
+    plugins = {"judge": Judge(), "calm": Judge(replan=False), "important": Important()}
+    made = Seen(engine=engine(), other=engine(), launcher=engine(Launching), folder=tmp_path, **plugins)
     host = PluginHost()
-    for name in ("engine", "other", "judge", "calm", "important"):
+    for name in ("engine", "other", "launcher", *plugins):
         host = host.with_plugin(name, getattr(made, name))
     monkeypatch.setattr(PluginHost, "load", classmethod(lambda cls: host))
 
@@ -195,6 +206,13 @@ def option(name, value, other, look, *, expected=None, **base):
     return Case(words, value, other, look, value if expected is None else expected, base)
 
 
+def launch(name, value, other):
+    """An option of an engine's own launcher; a list in a file, if it may be repeated."""
+    text = value[0] if isinstance(value, list) else value
+    words = (f"--{name}", text)
+    return Case(words, value, other, lambda seen: seen.launcher.launched, words, {"engine": "launcher"})
+
+
 def guard(name, value, other, field=None):
     return option(name, value, other, lambda seen: getattr(seen.control.guards, field or name))
 
@@ -212,6 +230,9 @@ RUN = {
         ("-o", "weight=2.5"), {"weight": 2.5}, {"weight": 3}, lambda seen: seen.asked[1], Options(weight=2.5)
     ),
     "master": option("master", "host:7077", "other:1", lambda seen: seen.engine.opened[1]),
+    "conf": launch("conf", ["a=1"], ["b=2"]),
+    "packages": launch("packages", "a:b:1", "c:d:2"),
+    "properties-file": launch("properties-file", "settings", "other"),
     "samples": option(
         "samples", "kept", "lost", lambda seen: bool(list((seen.folder / "kept").rglob("*.parquet"))), expected=True
     ),

@@ -27,16 +27,15 @@ if TYPE_CHECKING:
 C = TypeVar("C", bound="Callable[..., Any]")
 
 
-def _launch(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
-    """Keep options of an engine's launcher, in the order in which they were typed."""
-    words = context.meta.setdefault(__name__, [])
-    words += [word for value in values for word in (parameter.opts[0], value)]
-    return values
+def _launch(context: click.Context, parameter: click.Parameter, value: str | tuple[str, ...] | None) -> None:
+    """Keep an option of an engine's launcher as it was typed."""
+    values = (value,) if isinstance(value, str) else value or ()
+    context.meta.setdefault(__name__, []).extend(word for each in values for word in (parameter.opts[0], each))
 
 
-def _launch_option(name: str, metavar: str, text: str) -> Callable[[C], C]:
+def _launch_option(name: str, metavar: str, text: str, *, multiple: bool = False) -> Callable[[C], C]:
     text = f"{text}, as spark-submit has it."
-    return click.option(name, metavar=metavar, multiple=True, expose_value=False, callback=_launch, help=text)
+    return click.option(name, metavar=metavar, multiple=multiple, expose_value=False, callback=_launch, help=text)
 
 
 @click.command("run", cls=Configured, settings=loop_settings, context_settings={"allow_interspersed_args": False})
@@ -49,7 +48,7 @@ def _launch_option(name: str, metavar: str, text: str) -> Callable[[C], C]:
 @scheduler_option
 @option_option
 @click.option("--master", help="Address of a running engine; one is started on this machine by default.")
-@_launch_option("--conf", "NAME=VALUE", "Setting of the engine")
+@_launch_option("--conf", "NAME=VALUE", "Setting of the engine", multiple=True)
 @_launch_option("--packages", "COORDINATES", "Packages that the application needs")
 @_launch_option("--properties-file", "FILE", "File of settings")
 @click.option(
