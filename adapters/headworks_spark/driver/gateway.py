@@ -23,6 +23,10 @@ PATIENCE = 30.0
 
 UNSENT = "Exception while sending command."
 """How py4j's record begins of a call that did not reach the JVM; it is logged at the root."""
+RAISED = frozenset({UNSENT, "KeyboardInterrupt while sending command."})
+"""Records, with a traceback, of what is raised as well."""
+UNCLOSED = "Exception occurred while shutting down connection"
+"""Record of a connection that had a call cut off by Ctrl-C, and cannot be closed in order."""
 
 
 def scala_context(context: Any) -> Any:
@@ -51,8 +55,9 @@ def own_jvm() -> Iterator[None]:
 
     PySpark keeps the JVM of a session that was stopped for the next session, until the process ends.
     """
-    before, root = running_gateway(), logging.getLogger()
+    before, root, client = running_gateway(), logging.getLogger(), logging.getLogger("py4j.clientserver")
     root.addFilter(_is_not_raised)
+    client.addFilter(_is_not_unclosed)
     root.addFilter(_is_not_of_a_finalizer)  # stays: its thread may be a while behind the end of its JVM
     try:
         yield
@@ -62,6 +67,7 @@ def own_jvm() -> Iterator[None]:
         if gateway is not None and gateway is not before and gateway.proc is not None:
             _end_jvm(gateway)
         root.removeFilter(_is_not_raised)
+        client.removeFilter(_is_not_unclosed)
 
 
 @contextlib.contextmanager
@@ -78,7 +84,11 @@ def own_handler() -> Iterator[None]:
 
 def _is_not_raised(record: logging.LogRecord) -> bool:
     """Check whether a record tells more than an exception does: py4j logs, with a traceback, what it raises."""
-    return record.msg != UNSENT
+    return record.msg not in RAISED
+
+
+def _is_not_unclosed(record: logging.LogRecord) -> bool:
+    return record.msg != UNCLOSED
 
 
 def _is_not_of_a_finalizer(record: logging.LogRecord) -> bool:
