@@ -30,6 +30,7 @@ HOOKS = {
         "bad", "headworks_prioritise", observation=Observation(), address=None
     ),
     "headworks_open": lambda host: host.open("bad", (), None).__enter__(),
+    "headworks_run": lambda host: host.run("bad", (), None, (), lambda _target, _ended: None),
 }
 
 

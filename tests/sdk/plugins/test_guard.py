@@ -55,6 +55,7 @@ MISDEEDS = {
 FITTING = {
     **{hook: {"answers None"} for hook in MANY},
     **{hook: {"answers a mapping"} for hook, kind in ONE.items() if isinstance({}, kind)},
+    "headworks_run": {"answers a number"},
 }
 
 
