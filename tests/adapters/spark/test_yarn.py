@@ -223,7 +223,7 @@ def test_headworks_run_places_a_query_that_knows_nothing_of_it(yarn: BreakableYa
     words = ("-s", "even", "-o", "rebalance=yes", "--slowdown", "9", *pace, "--journal", str(journal))
     application = (str(APPLICATION), str(tmp_path), "stream", "0")
     command = ("run", "--engine", "spark", "--master", "yarn", *words, *application)
-    done = followed(*command, journal=journal, rounds=3, folder=tmp_path, **yarn.client_environment())
+    done = followed(*command, journal=journal, rounds=3, folder=tmp_path, tracebacks=True, **yarn.client_environment())
     first, *later = read_journal(journal)
     assert (first["outcome"], {each["outcome"] for each in later}) == ("executed", {"unchanged"}), done.stderr
     found = Application.of(tmp_path)

@@ -89,6 +89,7 @@ def command(
     control = make(Control, settings, engine=engine, scheduler=scheduler, options=options)
     if control.fleet is not None and not host.has(engine, "headworks_scale"):
         raise click.UsageError(f"{engine} cannot add or drain nodes, so --elastic has no effect there")
+    host.plugin(engine, "headworks_open")  # one that is none is told before anything else of it
     if launch and not host.has(engine, "headworks_run"):
         raise click.UsageError(f"{engine} launches no application, so {launch[0]} has no effect there")
     pace, recorded, stdout = make(Pace, settings), make_journal(journal), sys.stdout
