@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from headworks.control.journal import Round
     from headworks.hooks import Verdict
-    from headworks.model import Plan, Request, Scores, Topology
+    from headworks.model import Plan, Request, Scores
 
 Goal = Literal["load", "traffic", "nodes", "cost", "fullest", "latency", "throughput"]
 """Figures that a plan may be judged by. load: throughput and latency, at an equal load; traffic: the share that goes
@@ -277,12 +277,7 @@ def _judged_by_load(request: Request, plan: Plan) -> bool:
     before, after = _nodes(request.assignment), _nodes(plan.assignment)
     lost = (each for each in request.topologies if len(after[each.id]) < len(before[each.id]))
     shared = len({each.priority for each in request.topologies}) > 1
-    return not plan.starves and not any(shared or _claims(each) for each in lost)
-
-
-def _claims(topology: Topology) -> bool:
-    wanted = (topology.desired_nodes, topology.minimum_nodes, topology.isolated_nodes)
-    return any(each is not None for each in wanted)
+    return not plan.starves and not any(shared or each.claims_nodes for each in lost)
 
 
 def _nodes(assignment: Mapping[str, Slot]) -> defaultdict[str, set[str]]:

@@ -217,6 +217,11 @@ class Topology:
     sequential: bool = False
     live: bool = False
 
+    @property
+    def claims_nodes(self) -> bool:
+        """True if it asks for nodes: as many as it would like, must have, or is to have alone."""
+        return any(each is not None for each in (self.desired_nodes, self.minimum_nodes, self.isolated_nodes))
+
     def tasks(self) -> tuple[Task, ...]:
         """Every task, by component id and index: the order of indices in all arrays."""
         return tuple(

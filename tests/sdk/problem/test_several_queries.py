@@ -44,6 +44,14 @@ def test_every_query_is_placed_and_no_batch_is_longer_than_by_the_engine_itself(
     assert all(each <= most * 1.000001 for each, most in zip(took, limit.goals, strict=True))
 
 
+def test_queries_that_claim_nodes_get_them_whatever_that_does_to_batches():
+    asked = queries(2)
+    claims = [attrs.evolve(each, desired_nodes=2, minimum_nodes=1) for each in asked.topologies]
+    problem = Problem.of(attrs.evolve(asked, topologies=tuple(claims)))
+    assert problem.slowdown is None
+    assert Problem.of(asked).slowdown is not None
+
+
 def test_a_batch_runs_on_what_the_others_leave_of_each_core():
     """Each query has two tasks of 40 points in each stage: on a node of two cores the other one takes 80 % of them."""
     asked = queries(2, (200.0, 200.0), tasks=2, load=0.8)

@@ -95,14 +95,17 @@ def _any_over(seconds: Sequence[float], limits: Sequence[float], more: float) ->
 def slowdown_of(problem: Arrays, rules: tuple[PlacementRule, ...]) -> Slowdown | None:
     """The limit on the batches of a request, None where it has none.
 
-    There is none where a topology does not work in batches, or its work is not known; where the engine would find no
-    room for every task; and where some tasks run and may not all move, others being new.
+    There is none where a topology does not work in batches, or its work is not known; where several claim nodes, which
+    one is to have and others not; where the engine would find no room for every task; and where some tasks run and may
+    not all move, others being new.
 
     Args:
         rules: Rules that the engine's own scheduler keeps as well.
     """
-    limits, batches = problem.request.limits, problem.batches
-    if limits.slowdown is None or not batches or len(batches) != len(problem.request.topologies):
+    limits, batches, topologies = problem.request.limits, problem.batches, problem.request.topologies
+    if limits.slowdown is None or not batches or len(batches) != len(topologies):
+        return None
+    if len(topologies) > 1 and any(each.claims_nodes for each in topologies):
         return None
     runs = problem.current >= 0
     if runs.any() and not runs.all() and (limits.max_moves is not None or not limits.restarts):
