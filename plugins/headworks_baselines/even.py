@@ -64,10 +64,8 @@ class Even:
         starting = not_started(problem, room)
         for index in topologies_by_task_size(problem):
             starting.discard(index)
-            asked, later = topologies[index].workers, len(starting)
-            workers = None
-            if options.workers == "topology":
-                workers = workers_left(problem, room, index, asked, allowed=everywhere, later=later)
+            asked = topologies[index].workers if options.workers == "topology" else None
+            workers = workers_left(problem, room, index, asked, allowed=everywhere, later=len(starting))
             passed += deal_topology(problem, room, index, allowed=everywhere, workers=workers, worker_of=worker_of)
         explanation = f"round robin; {passed} tasks passed over a node without room, which Storm would overload"
         return problem.plan(room.node_of, explanation, worker_of=worker_of)

@@ -48,10 +48,9 @@ class Isolation:
             starting.discard(index)
             alone = bool(topologies[index].isolated_nodes)
             allowed = owner == (index if alone else SHARED)
-            asked, later = topologies[index].workers, 0 if alone else len(starting)
-            workers = None
-            if options.workers == "topology":
-                workers = workers_left(problem, room, index, asked, allowed=allowed, later=later)
+            asked = topologies[index].workers if options.workers == "topology" else None
+            later = 0 if alone else len(starting)
+            workers = workers_left(problem, room, index, asked, allowed=allowed, later=later)
             deal_topology(problem, room, index, allowed=allowed, workers=workers, worker_of=worker_of)
         claimed = int((owner != SHARED).sum())
         return problem.plan(

@@ -79,18 +79,20 @@ def not_started(problem: Problem, room: Room) -> set[int]:
 
 
 def workers_left(
-    problem: Problem, room: Room, topology: int, asked: int, *, allowed: NDArray[np.bool_], later: int
-) -> int:
+    problem: Problem, room: Room, topology: int, asked: int | None, *, allowed: NDArray[np.bool_], later: int
+) -> int | None:
     """Workers that a topology gets: those that it asks for, or fewer so that each that comes later finds a slot.
 
     Args:
         problem: The request as arrays.
         room: Holds the tasks that stay and those that were dealt.
         topology: Index of the topology.
-        asked: Workers that it asks for.
+        asked: Workers that it asks for; None for one on each node.
         allowed: Nodes that may take its tasks, bool (m,).
         later: Number of topologies that are dealt after it and of which nothing runs.
     """
+    if asked is None:
+        return None
     free = int(room.free_slots[allowed].sum()) - later
     return min(asked, _running_workers(problem, room, topology) + max(free, 1))
 

@@ -9,7 +9,6 @@ Where networks bound the load and not processors, the plan on all of the CPU is 
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 import attrs
@@ -66,10 +65,16 @@ def _first(request: Request, fill: float) -> float:
 
 
 def beside_tasks(request: Request) -> float:
-    """CPU points that were measured on a node beyond those of all tasks, a mean over the nodes; 0 if unknown."""
+    """CPU points that were measured on a node beyond those of all tasks, a mean over the nodes; 0 if unknown.
+
+    A task that was seen, and whose CPU was not, counts as it declares.
+    """
     nodes = [each.cpu for each in request.metrics.nodes if each.cpu]
-    excess = sum(nodes) - sum(each.cpu or 0.0 for each in request.metrics.tasks)
-    return max(excess, 0.0) / len(nodes) if nodes else 0.0
+    if not nodes:
+        return 0.0
+    declared = {f"{each.id}/{part.id}": part.demand.cpu for each in request.topologies for part in each.components}
+    tasks = (declared[each.task.rpartition("/")[0]] if each.cpu is None else each.cpu for each in request.metrics.tasks)
+    return max(sum(nodes) - sum(tasks), 0.0) / len(nodes)
 
 
 def _within(request: Request, share: float, part: float, ask: Callable[[Request], Plan]) -> Plan:
@@ -78,11 +83,16 @@ def _within(request: Request, share: float, part: float, ask: Callable[[Request]
     Args:
         part: Part of the deadline that it has.
     """
-    part_of = partial(_part, request, share)
+    # Less is left free for the engine as the share grows: headroom is a wish, and so is this.
+    free = beside_tasks(request) * (1 - share) / (1 - (request.limits.fill or 0.0))
+
+    def part_of(cpu: float) -> float:
+        return max(share - free / cpu, LEAST) if cpu else share
+
     nodes = tuple(_smaller(node, part_of(node.capacity.cpu)) for node in request.cluster.nodes)
     limits = attrs.evolve(request.limits, fill=None, deadline=request.limits.deadline * part)
     # A tuple takes more percent of a smaller node.
-    profiles = tuple(_dearer(each, _typical(request, each), part_of) for each in request.profiles)
+    profiles = tuple(_dearer(each, part_of(_typical(request, each))) for each in request.profiles)
     cluster = attrs.evolve(request.cluster, nodes=nodes)
     plan = ask(attrs.evolve(request, cluster=cluster, profiles=profiles, limits=limits))
     scores = score(Problem.of(rescaled(request, plan)), plan.assignment, plan.input_rate)
@@ -92,28 +102,14 @@ def _within(request: Request, share: float, part: float, ask: Callable[[Request]
     return attrs.evolve(plan, scores=scores, provenance=provenance, bound=bound)
 
 
-def _part(request: Request, share: float, cpu: float) -> float:
-    """Part of a node's CPU that tasks may take; all of it at a share of 1.
-
-    Args:
-        share: Share of the node that tasks and the engine may take together.
-        cpu: CPU points of the node.
-    """
-    fill = request.limits.fill
-    if not cpu or fill is None or fill >= 1:
-        return share
-    # Less is left free for the engine as the share grows: headroom is a wish, and so is this.
-    return max(share - beside_tasks(request) / cpu * (1 - share) / (1 - fill), LEAST)
-
-
 def _typical(request: Request, profile: Profile) -> float:
     """CPU points of the smallest node that a profile is of, 0 without one."""
     own = (each for each in request.cluster.nodes if profile.machine_type in ("", each.machine_type))
     return min((each.capacity.cpu for each in own), default=0.0)
 
 
-def _dearer(profile: Profile, cpu: float, part_of: Callable[[float], float]) -> Profile:
-    return attrs.evolve(profile, e=profile.e / part_of(cpu), met=profile.met / part_of(cpu))
+def _dearer(profile: Profile, part: float) -> Profile:
+    return attrs.evolve(profile, e=profile.e / part, met=profile.met / part)
 
 
 def _smaller(node: Node, share: float) -> Node:

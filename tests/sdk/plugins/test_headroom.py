@@ -12,8 +12,21 @@ from hypothesis import strategies as st
 import headworks
 from headworks.documents import canonical, fingerprint
 from headworks.errors import DocumentError
-from headworks.model import FILL, Kind, Limits, Metrics, NodeSample, Profile, Request, Resources, Status, Stream
+from headworks.model import (
+    FILL,
+    Kind,
+    Limits,
+    Metrics,
+    NodeSample,
+    Profile,
+    Request,
+    Resources,
+    Status,
+    Stream,
+    TaskSample,
+)
 from headworks.model.plan import FULLER
+from headworks.plugins.headroom import beside_tasks
 from headworks.plugins.host import PluginHost
 from headworks.problem import Problem
 from headworks.problem.plan.score import fullest_cpu
@@ -62,6 +75,16 @@ def test_cpu_that_the_engine_used_beside_the_tasks_is_left_free():
     assert HOST.schedule("dstorm-plus", wanting(0.8, [20.0] * 9)).scores.fullest_node == pytest.approx(0.8)
     full = attrs.evolve(asked, topologies=wanting(0.8, [20.0] * 15).topologies)
     assert HOST.schedule("dstorm-plus", full).scores.unplaced == 0
+
+
+def test_a_task_whose_cpu_was_not_measured_counts_as_declared():
+    """Nodes used 90 points: a task used 20, one declares 30, and one was not seen."""
+    asked = wanting(0.8, [10.0, 30.0, 50.0])
+    seen = (TaskSample(task="t/c00/0", cpu=20.0), TaskSample(task="t/c01/0", received=1.0))
+    nodes = (NodeSample(node="a", cpu=60.0), NodeSample(node="b", cpu=30.0), NodeSample(node="c"))
+    asked = attrs.evolve(asked, metrics=Metrics(window=10.0, tasks=seen, nodes=nodes))
+    assert beside_tasks(asked) == 20.0
+    assert beside_tasks(attrs.evolve(asked, metrics=Metrics(window=10.0, tasks=seen))) == 0.0
 
 
 def test_where_the_share_holds_too_little_the_fullest_node_is_as_low_as_it_can_be():

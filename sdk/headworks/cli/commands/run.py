@@ -18,10 +18,12 @@ from headworks.cli.settings import Configured, Pace, make
 from headworks.plugins.own_process import native_to_stderr
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from threading import Event
 
     from headworks.control.journal import Round
+    from headworks.control.loop import Control
+    from headworks.plugins.host import PluginHost
 
 
 C = TypeVar("C", bound="Callable[..., Any]")
@@ -87,11 +89,7 @@ def command(
     host, launch = plugins(context), tuple(context.meta.get(__name__, ()))
     host.options(scheduler, options)
     control = make(Control, settings, engine=engine, scheduler=scheduler, options=options)
-    if control.fleet is not None and not host.has(engine, "headworks_scale"):
-        raise click.UsageError(f"{engine} cannot add or drain nodes, so --elastic has no effect there")
-    host.plugin(engine, "headworks_open")  # one that is none is told before anything else of it
-    if launch and not host.has(engine, "headworks_run"):
-        raise click.UsageError(f"{engine} launches no application, so {launch[0]} has no effect there")
+    _refuse_without_effect(host, engine, control, launch)
     pace, recorded, stdout = make(Pace, settings), make_journal(journal), sys.stdout
 
     def rounds(target: Any, ended: Event | None = None) -> int:
@@ -116,6 +114,15 @@ def command(
             with apart.open(engine, application, master) as target:
                 code = 1 if rounds(target) else 0
     context.exit(code)
+
+
+def _refuse_without_effect(host: PluginHost, engine: str, control: Control, launch: Sequence[str]) -> None:
+    """Refuse what is no engine, and options that have no effect on it."""
+    if control.fleet is not None and not host.has(engine, "headworks_scale"):
+        raise click.UsageError(f"{engine} cannot add or drain nodes, so --elastic has no effect there")
+    host.plugin(engine, "headworks_open")
+    if launch and not host.has(engine, "headworks_run"):
+        raise click.UsageError(f"{engine} launches no application, so {launch[0]} has no effect there")
 
 
 @contextlib.contextmanager

@@ -17,7 +17,7 @@ from headworks.problem.arrays.arrays import STEP, Arrays
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from headworks.model import Cluster, Component, Request, Resources, Stream, StreamSample, Task, Topology
+    from headworks.model import Cluster, Component, Node, Request, Resources, Stream, StreamSample, Task, Topology
 
 BASE = ("cpu", "memory")
 
@@ -54,9 +54,6 @@ def build(kind: type[A], request: Request, *, measured: bool) -> A:
     free = live | limits.restarts
     closed = (current >= 0) & ~free
     movable = np.array([part.movable for part in parts], dtype=bool)[component]
-    slots = np.array([len(node.slots) for node in nodes], dtype=np.int64)
-    if request.cluster.shared_slots:  # one for each topology: nobody finds a slot taken by another one
-        slots *= max(len(topologies), 1)
     problem = kind(
         request=request,
         measured=measured,
@@ -70,7 +67,7 @@ def build(kind: type[A], request: Request, *, measured: bool) -> A:
         heap_limit=_heap_limits(topologies),
         component=component,
         topology=_indices([sum(part.parallelism for part in each.components) for each in topologies]),
-        slots=slots - _slots_in_use(request, tasks, current, closed),
+        slots=_slots(request, nodes) - _slots_in_use(request, tasks, current, closed),
         traffic=rates,
         transfer=transfer,
         current=current,
@@ -158,6 +155,12 @@ def _current(request: Request, tasks: tuple[Task, ...]) -> NDArray[np.int64]:
     alive = {(node.id, port): index for index, node in enumerate(nodes) for port in node.slots}
     slots = (request.assignment.get(task.id) for task in tasks)
     return np.array([-1 if slot is None else alive.get((slot.node, slot.port), -1) for slot in slots], dtype=np.int64)
+
+
+def _slots(request: Request, nodes: list[Node]) -> NDArray[np.int64]:
+    """Slots of each node; shared ones count once for each topology, as none finds them taken by another."""
+    times = max(len(request.topologies), 1) if request.cluster.shared_slots else 1
+    return np.array([times * len(node.slots) for node in nodes], dtype=np.int64)
 
 
 def _slots_in_use(
