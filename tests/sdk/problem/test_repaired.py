@@ -116,7 +116,7 @@ def test_tasks_moved_for_the_limit_on_batches_are_named():
     assert problem.plan([0] * 4 + [1] * 5).repaired == ()
     uneven = problem.plan([1] * 9)
     assert uneven.status == "ok"
-    assert reasons(uneven) == {f"limits.slowdown: a batch may take {problem.slowdown.goal:.3g} s"}
+    assert reasons(uneven) == {f"limits.slowdown: a batch may take {problem.slowdown.goals[0]:.3g} s"}
     assert {(each.source, each.target) for each in uneven.repaired} == {("b", "a")}
 
 
