@@ -21,7 +21,9 @@ from headworks_dstorm.options import Options
 from headworks_dstorm.plugin import dstorm
 
 
-def observe(*, cpu=(80, 80, 80), offered=1000.0, throughput=1000.0, latency=100.0, hosts=(0, 1, 2)) -> Observation:
+def observe(
+    *, cpu=(80, 80, 80), offered=1000.0, throughput=1000.0, latency=100.0, interval=None, hosts=(0, 1, 2)
+) -> Observation:
     """Three nodes of 100 points, one task on each of `hosts`."""
     nodes = tuple(Node(id=f"n{number}", capacity=Resources(cpu=100, memory=1000)) for number in range(3))
     return Observation(
@@ -30,7 +32,11 @@ def observe(*, cpu=(80, 80, 80), offered=1000.0, throughput=1000.0, latency=100.
         assignment=FrozenMap({f"t/c/{index}": Slot(f"n{host}", 0) for index, host in enumerate(hosts)}),
         metrics=Metrics(
             nodes=tuple(NodeSample(node=f"n{number}", cpu=float(used)) for number, used in enumerate(cpu)),
-            topologies=(TopologySample(topology="t", offered=offered, throughput=throughput, latency=latency),),
+            topologies=(
+                TopologySample(
+                    topology="t", offered=offered, throughput=throughput, latency=latency, interval=interval
+                ),
+            ),
         ),
     )
 
@@ -44,6 +50,9 @@ def observe(*, cpu=(80, 80, 80), offered=1000.0, throughput=1000.0, latency=100.
         ({"throughput": 960.0}, "normal"),  # within the tolerance
         ({"latency": 501.0}, "unsatisfactory"),
         ({"latency": 500.0}, "normal"),
+        ({"latency": 4_000.0, "interval": 2.0}, "normal"),  # a batch may take twice the time to the next
+        ({"latency": 4_001.0, "interval": 2.0}, "unsatisfactory"),
+        ({"latency": 500.0, "interval": 0.1}, "normal"),
         ({"cpu": (20, 20, 80)}, "consolidation"),
         ({"cpu": (20, 80, 80)}, "normal"),  # no majority
         ({"cpu": (20, 20, 80), "throughput": 900.0}, "unsatisfactory"),  # performance comes first

@@ -435,5 +435,6 @@ def test_an_option_that_is_not_given_has_its_default_for_the_engine_that_runs():
     assert host.options_on("storm", "even", {}) == {"workers": "topology"}
     assert host.options_on("storm", "even", {"workers": "nodes"}) == {"workers": "nodes"}
     assert host.options_on("sim", "even", {}) == {}
+    assert PluginHost.load(["dstorm"]).options_on("spark", "dstorm", {}) == {"scheduling_interval": 0.0}
     with pytest.raises(OptionError, match="option workers cannot be 'some'"):
         host.options_on("storm", "even", {"workers": "some"})
