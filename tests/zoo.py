@@ -385,6 +385,13 @@ class _HasOddOptions(_Described):
         return Description(summary="odd", options=dict)
 
 
+class _HasOddDefaults(_Described):
+    @hookimpl
+    def headworks_describe(self) -> Any:
+        odd: Any = {"storm": 5}
+        return Description(summary="odd", defaults=odd)
+
+
 class _IsNotDescribed:
     @hookimpl
     def headworks_schedule(self, request: Request) -> Plan:
@@ -421,6 +428,7 @@ CAGED: dict[str, tuple[object, str]] = {
     "no-summary": (_HasNoSummary(), "no summary"),
     "newer": (_IsNewer(), f"for hooks {HOOKSPEC_VERSION + 1}"),
     "odd-options": (_HasOddOptions(), "no attrs class"),
+    "odd-defaults": (_HasOddDefaults(), "its defaults are {'storm': 5}"),
     "not-described": (_IsNotDescribed(), "headworks_describe is missing"),
     "forgets-the-mark": (_ForgetsTheMark(), "lacks @hookimpl"),
     "claims-a-hook": (_ClaimsAHook(), "there is no hook headworks_shedule, did you mean headworks_schedule?"),

@@ -346,6 +346,7 @@ def _described(plugin: object, hooks: frozenset[str], manager: pluggy.PluginMana
     if not attrs.has(description.options):
         raise PluginError(f"its options {description.options!r} are no attrs class")
     _check_deadlines(description.deadlines)
+    _check_defaults(description.defaults)
     return description
 
 
@@ -354,6 +355,12 @@ def _check_deadlines(deadlines: Any) -> None:
     for hook, seconds in given:
         if not (isinstance(seconds, int | float) and seconds > 0):
             raise PluginError(f"its deadline of {hook} is {seconds!r}: give seconds above 0 by name of the hook")
+
+
+def _check_defaults(defaults: Any) -> None:
+    """Check the form alone: whether values fit is seen when the engine runs, for to convert them takes imports."""
+    if not isinstance(defaults, Mapping) or not all(isinstance(each, Mapping) for each in defaults.values()):
+        raise PluginError(f"its defaults are {defaults!r}: give values by name of the option, by name of the engine")
 
 
 def _check_version(written_for: int | tuple[int, int]) -> None:
