@@ -1,4 +1,4 @@
-"""Counts of the source tree that tell whether it is growing: sizes, walks, private imports, words of the pages.
+"""Counts of the source tree that tell whether it is growing: sizes, walks, private imports.
 
 `python -m headworks_lab.benchmarks.house` prints them for the clone that it is run from.
 """
@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import ast
-import re
 import subprocess
 import sys
 from collections import Counter
@@ -38,10 +37,6 @@ SMALL, MANY = 45, 12
 """Lines below which a module is small; files above which a folder is crowded."""
 WALK = ("plan", "dstorm:linear", "-s", "even")
 """The command whose walk is counted."""
-YOU = r"\b(you|your)\b"
-"""Words by which a page speaks to its reader."""
-RELATIVES = r"\b(what|whatever|whoever|such|so many)\b"
-"""Words that stand for a clause without a noun."""
 
 
 def modules(root: Path, parts: Iterable[str] = PARTS) -> list[Path]:
@@ -126,14 +121,8 @@ def walked() -> int:
     return int(ran.stderr.splitlines()[-1])
 
 
-def per_thousand(text: str, pattern: str) -> float:
-    """Matches in 1,000 words."""
-    return 1000 * len(re.findall(pattern, text, re.IGNORECASE)) / len(text.split())
-
-
 def counts(root: Path) -> Iterator[tuple[str, str]]:
     """Each count with its name."""
-    pages = "\n".join(each.read_text() for each in [root / "README.md", *sorted((root / "docs").glob("*.md"))])
     home = root / "sdk" / "headworks"
     folders = ", ".join(f"{folder} {count}" for folder, count in crowded(root).items())
     yield "lines of sdk/headworks", f"{lines(modules(home, ['.'])):,}"
@@ -145,9 +134,6 @@ def counts(root: Path) -> Iterator[tuple[str, str]]:
     for file in sorted((home / "hooks").glob("*.py")):
         yield f"lines of hooks/{file.name}", str(lines([file]))
     yield "imports of private rooms by adapters", str(len(private_imports(root)))
-    yield "words of README and docs", f"{len(pages.split()):,}"
-    yield "'you' in 1,000 words", f"{per_thousand(pages, YOU):.1f}"
-    yield "free relatives in 1,000 words", f"{per_thousand(pages, RELATIVES):.1f}"
 
 
 def main() -> None:
