@@ -61,7 +61,7 @@ def _beyond(part: Component, count: int) -> str:
 
 @whole_rule(
     "describes",
-    "It says what it is; its capabilities are known, its options have defaults and read as text.",
+    "It describes itself, with known capabilities and with options that have defaults and read as text.",
     without=True,
 )
 def describes(host: PluginHost, name: str, _cases: Cases) -> Iterator[Violation]:
@@ -90,7 +90,7 @@ answers = held(
 pure = held("pure", "It leaves its request as it was.", "mutation")
 places = held(
     "places",
-    "Only known tasks go to known slots, all of them if it says ok.",
+    "Only known tasks go to known slots; if the plan is ok, all tasks do.",
     "unknown-task",
     "unknown-slot",
     "unplaced",
@@ -111,7 +111,7 @@ fixed = held("fixed", "A running task that is not movable stays on its node.", "
 restarts = held("restarts", "Without limits.restarts the tasks of each running worker stay the same.", "restart")
 
 
-@rule("constraints", "It decides on no node that breaks a hard constraint which what runs keeps.")
+@rule("constraints", "Its own decision breaks no hard constraint that the running assignment keeps.")
 def constraints(host: PluginHost, name: str, request: Request) -> str:
     """Look for a plan that the host held for it, and count anew: in the plan, and in the decision before its repair."""
     plan = host.schedule(name, request)
@@ -137,7 +137,7 @@ def silent(host: PluginHost, name: str, request: Request) -> str:
     return f"{name} printed {said[:40]!r}" if said else ""
 
 
-@rule("reasons", "An infeasible plan says why: for whom, which resource, what is needed and what there is.")
+@rule("reasons", "An infeasible plan names the subject, the resource, the need and the supply.")
 def reasons(host: PluginHost, name: str, request: Request) -> str:
     """Look at the reasons of an infeasible plan; one that only waits for its move limit may name that alone."""
     plan = host.schedule(name, request)
@@ -267,7 +267,7 @@ TOLERANCE = 1e-9
 
 @rule(
     "keeps",
-    "Under a move limit it is no worse than what runs: overloaded nodes, traffic between nodes, or its input rate.",
+    "Under a move limit it is no worse than the running assignment, by overloaded nodes and traffic or by input rate.",
     needs="traffic-aware",
 )
 def keeps(host: PluginHost, name: str, request: Request) -> str:

@@ -190,20 +190,20 @@ def _to_nowhere(request: Request) -> Plan:
 ENGINE_RULES: tuple[EngineRule, ...] = (
     EngineRule(
         id="starts",
-        statement="Tasks that do not run yet are placed, and those that would not stay by themselves asked to; all are "
-        "then seen to run there.",
+        statement="Tasks that do not run yet are placed, tasks that might wander are asked to stay, and all are then seen "
+        "there.",
         check=_starts,
     ),
     EngineRule(
         id="observes",
-        statement="An observation contradicts nothing, and another one, of another thread, follows at once.",
+        statement="An observation contradicts nothing, and another thread can make the next one at once.",
         check=_observes,
     ),
-    EngineRule(id="window", statement="An observation is there within its window and a budget.", check=_window),
+    EngineRule(id="window", statement="An observation ends within its window and a budget.", check=_window),
     EngineRule(id="preflight", statement="Preflight has no effect.", check=_preflight),
     EngineRule(
         id="executes",
-        statement="Tasks are seen where a plan was carried out to, and where they were after its rollback.",
+        statement="Tasks are seen where an executed plan put them, and back where they were after its rollback.",
         check=_executes,
     ),
     EngineRule(id="rollback-twice", statement="A second rollback changes nothing.", check=_twice),
@@ -214,18 +214,18 @@ ENGINE_RULES: tuple[EngineRule, ...] = (
     ),
     EngineRule(
         id="impossible-step",
-        statement="A step that is impossible is in the receipt, or preflight names its node; nothing is raised, "
-        "and the rollback restores.",
+        statement="An impossible step is in the receipt, or preflight names its node; nothing is raised, and the "
+        "rollback restores.",
         check=_impossible,
     ),
     EngineRule(
         id="node-lost",
-        statement="A node that dies is not observed any more, and its tasks can be placed on the others.",
+        statement="A dead node is no longer observed, and its tasks can be placed on the others.",
         check=_node_lost,
     ),
-    EngineRule(id="ended", statement="When the application has ended, observing says so.", check=_ended),
+    EngineRule(id="ended", statement="Once the application has ended, observing says so.", check=_ended),
     EngineRule(id="quiet", statement="Nothing is printed to standard output.", check=_quiet),
-    EngineRule(id="closes", statement="Leaving ends every process, thread and port of it.", check=_closes),
+    EngineRule(id="closes", statement="Leaving ends every process, thread and port that it started.", check=_closes),
     EngineRule(id="opens-again", statement="It can be opened again in the same process.", check=_again),
 )
 """The rules, in the order in which they are tried."""
