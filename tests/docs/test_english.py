@@ -56,10 +56,16 @@ def test_a_dash_is_no_word():
     assert English.of("two - words").words == 2
 
 
+def test_text_of_a_generator_is_counted_apart():
+    found = English.of("You read.\n<!-- generated: a -->\nWhat you made.\n<!-- end -->\nMore.")
+    assert (found.words, found.you, found.relatives, found.sentences) == (3, 1, 0, 2)
+    assert found.generated >= 3
+
+
 def test_pages_add_up_without_those_of_results():
     found = {"a.md": English(words=400, you=1, sentences=4, short=3), "results.md": English(words=9, you=9)}
     found["b.md"] = English(words=600, you=3, relatives=2, sentences=4, short=4)
-    assert row("both", total(found)) == ("both", "1,000", "4.0", "2.0", "88%", "0")
+    assert row("both", total(found)) == ("both", "1,000", "0", "4.0", "2.0", "88%", "0")
 
 
 def test_every_page_of_the_documents_has_a_row():

@@ -1,7 +1,8 @@
 """How plain the English of the pages is: words, "you", clauses in place of nouns, long sentences.
 
 `python -m headworks_lab.benchmarks.english` prints a row for each page of the clone that it is run from. A word is text
-between blanks with a letter or a digit in it. Code, tables and headings are words of a page, but no sentences.
+between blanks with a letter or a digit in it. Code, tables and headings are words of a page, but no sentences. What a
+generator writes into a page is counted apart.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import attrs
 
 from headworks.cli.output import console, table
 
-COLUMNS = ("page", "words", "you", "relatives", "short", "inverted")
+COLUMNS = ("page", "words", "generated", "you", "relatives", "short", "inverted")
 LIMIT = 25
 """Words of a sentence that is not long."""
 RESULTS = "results"
@@ -25,6 +26,7 @@ _RELATIVE = re.compile(r"\b(?:[Ww]hat|[Ww]hatever|[Ww]hoever|[Ww]hichever)\b|(?<
 """Words that begin a clause which stands where a noun belongs."""
 _INVERTED = re.compile(r"(?:What|Whoever|Whatever|Whichever|Who|Such)\b")
 """Words with which no sentence begins, unless it asks."""
+_GENERATED = re.compile(r"<!-- generated: .*?<!-- end -->", re.DOTALL)
 _QUESTION = re.compile(r"[^.!?|\n]*\?")
 _FENCE = re.compile(r"^( *)```.*?^\1```$|<!--.*?-->", re.MULTILINE | re.DOTALL)
 _CODE = re.compile(r"`[^`]+`")
@@ -39,6 +41,7 @@ class English:
     """Counts of a text; those of several texts add up."""
 
     words: int = 0
+    generated: int = 0
     you: int = 0
     relatives: int = 0
     sentences: int = 0
@@ -48,10 +51,13 @@ class English:
     @classmethod
     def of(cls, text: str) -> English:
         """Count a page in Markdown."""
+        made = sum(count(each) for each in _GENERATED.findall(text))
+        text = _GENERATED.sub("", text)
         found = sentences(text)
         stated = _QUESTION.sub("", _prose(text))
         return cls(
             words=count(text),
+            generated=made,
             you=len(_YOU.findall(stated)),
             relatives=len(_RELATIVE.findall(stated)),
             sentences=len(found),
@@ -103,7 +109,7 @@ def total(found: dict[str, English]) -> English:
 def row(name: str, each: English) -> tuple[str, ...]:
     """Cells of one page."""
     you, relatives = (f"{each.per_thousand(number):.1f}" for number in (each.you, each.relatives))
-    return name, f"{each.words:,}", you, relatives, f"{each.share_short:.0%}", str(each.inverted)
+    return name, f"{each.words:,}", f"{each.generated:,}", you, relatives, f"{each.share_short:.0%}", str(each.inverted)
 
 
 def main() -> None:

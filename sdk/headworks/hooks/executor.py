@@ -27,7 +27,7 @@ class ExecutorSpec:
 
     @hookspec
     def headworks_preflight(self, target: Any, plan: Plan) -> Sequence[str]:  # type: ignore[empty-body]
-        """Say what the target cannot enforce, one sentence each; nothing if all of it. Light, without effect."""
+        """Name the parts of a plan that the target cannot enforce, one sentence each. Light, without effect."""
 
     @hookspec
     def headworks_execute(self, target: Any, plan: Plan) -> Receipt:  # type: ignore[empty-body]
@@ -35,4 +35,4 @@ class ExecutorSpec:
 
     @hookspec
     def headworks_rollback(self, target: Any, receipt: Receipt) -> Receipt:  # type: ignore[empty-body]
-        """Restore what the receipt's `undo` and `undo_parallelism` hold. Idempotent; safe when nothing was executed."""
+        """Restore the receipt's `undo` and `undo_parallelism`. Idempotent; safe when nothing was executed."""

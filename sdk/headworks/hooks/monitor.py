@@ -29,19 +29,19 @@ class MonitorSpec:
     def headworks_open(  # type: ignore[empty-body]
         self, application: Sequence[str], address: str | None
     ) -> AbstractContextManager[Any]:
-        """Reach an engine and yield the target that the other hooks take.
+        """Reach or start an engine, and yield the target that the other hooks take.
 
-        `application` is what the user wants to run there (a file and its arguments; empty to attach), `address`
-        the engine's address, None to start one on this machine. Leaving the context ends what it started, and
-        nothing else. Raises `EngineError` when the engine is out of reach. A target with methods `clock()` and
-        `wait(seconds)` has a time of its own, in which the pauses between rounds pass too.
+        `application` is the application and its arguments, empty to attach to a running one. `address` is that of the
+        engine, None to start one on this machine. When the context ends, everything that it started ends too, and
+        nothing else; 300 s are allowed for that. Raise `EngineError` if the engine is out of reach. If the target has
+        methods `clock()` and `wait(seconds)`, the loop uses them for its pauses between rounds.
         """
 
     @hookspec
     def headworks_observe(self, target: Any, window: float) -> Observation:  # type: ignore[empty-body]
-        """Measure an engine for about `window` seconds and say what was seen.
+        """Measure an engine for about `window` seconds and return the observation.
 
-        `target` is the engine handle that the adapter's own connect function returns. The observation's
-        assignment is where tasks *were seen to run*, not where they were asked to. The hook returns within
-        `window` plus its own documented budget; what it could not measure it leaves out.
+        `target` is the handle that `headworks_open` or a function of the adapter gave. The assignment says where tasks
+        *were seen to run*, not where they were asked to. Return within `window` plus a budget that you document, and
+        leave out any figure that could not be measured. The deadline begins after the window.
         """

@@ -20,18 +20,18 @@ class PluginSpec:
 
     @hookspec
     def headworks_needs(self) -> Sequence[Finding]:  # type: ignore[empty-body]
-        """Look for packages and programs that the plugin needs beside its own. Optional; light: starts no engine."""
+        """Report packages and programs that the plugin needs beside its own. Optional; light: starts no engine."""
 
     @hookspec
     def headworks_workloads(self) -> Sequence[Workload]:  # type: ignore[empty-body]
-        """Name requests to try schedulers on. Optional; cheap: the function in a `Workload` makes the request.
+        """List requests to try schedulers on. Optional; cheap: the function in a `Workload` makes the request.
 
         Commands take one as `PLUGIN:WORKLOAD`.
         """
 
     @hookspec
     def headworks_documents(self) -> Mapping[str, type | Mapping[str, Any]]:  # type: ignore[empty-body]
-        """Name the documents that the plugin defines: each an attrs class, or its JSON Schema. Optional."""
+        """Name the documents that the plugin defines, each as an attrs class or a JSON Schema. Optional."""
 
 
 class SchedulingSpec:
@@ -39,16 +39,15 @@ class SchedulingSpec:
 
     @hookspec
     def headworks_prepare(self) -> None:
-        """Load what is slow to load, once in a process, before plans are asked for. Optional.
+        """Load slow things, such as a solver, before plans are asked for. Optional.
 
-        `headworks_schedule` is called after it, and the time that it takes is not that of the deadline; it is called
-        before every plan, so the second time it has nothing left to do. If it raises, or takes more than a minute,
-        the running assignment is held.
+        It is called before every `headworks_schedule`, outside of the deadline, and has nothing left to do the second
+        time. If it raises or takes more than a minute, the running assignment is held.
         """
 
     @hookspec
     def headworks_analyse(self, observation: Observation, options: Any) -> Verdict:  # type: ignore[empty-body]
-        """Judge whether the observation calls for a new plan. Optional; pure. Without it every round plans."""
+        """Judge whether the observation calls for a new plan. Optional; pure. Without it, every round plans."""
 
 
 class EngineSpec:
@@ -64,46 +63,46 @@ class EngineSpec:
     ) -> int:
         """Run an application in this thread, as the engine's own launcher does, and return its exit code. Optional.
 
-        `headworks run` calls it, if it is there, in place of `headworks_open`: in its main thread, so that the
-        application may handle signals. The end of the application is the end of the hook. What the application raises
-        is shown, and is an exit code. `launch` has the options `--conf`, `--packages` and `--properties-file`, as they
-        were typed. `rounds(target, ended)` is called in another thread as soon as something can be placed, and returns
-        when there are no more; `ended` is a `threading.Event` that the hook sets when the application has ended.
-        Raises `EngineError` when the engine is out of reach.
+        `headworks run` calls it in place of `headworks_open`, in the main thread, so that the application may handle
+        signals. The hook ends with the application. If the application raises, show the error and return an exit code.
+
+        `launch` holds the options `--conf`, `--packages` and `--properties-file` as they were typed. Call
+        `rounds(target, ended)` in another thread as soon as something can be placed; it returns when there are no more
+        rounds. Set `ended`, a `threading.Event`, when the application has ended. Raise `EngineError` if the engine is
+        out of reach.
         """
 
     @hookspec
     def headworks_intake(self, target: Any) -> Intake:  # type: ignore[empty-body]
-        """Give the handle by which the sources of topologies are paused and resumed. Optional; light.
+        """Return the handle that pauses and resumes the sources of topologies. Optional; light.
 
-        Raises `EngineError`, with what to give, if the target cannot pause topologies or cannot see that they are
-        empty.
+        If the target cannot pause topologies, or cannot see that they are empty, raise `EngineError`. Its text says
+        which setting is missing.
         """
 
     @hookspec
     def headworks_keeps(self, target: Any, plan: Plan) -> bool:  # type: ignore[empty-body]
-        """Say if the tasks of a plan stay where they are without being asked to. Light, without effect. Optional.
+        """Tell whether the tasks of a plan stay where they are without being asked to. Optional; light, without effect.
 
-        An engine that deals tasks out anew, as Spark does for each stage, may run all of them by chance where a
-        plan without moves wants them. The plan is carried out if the answer is no. An engine without this hook
-        keeps its tasks.
+        An engine may deal tasks anew, as Spark does for each stage. All of them may then run by chance where a plan
+        without moves wants them. If the answer is no, that plan is carried out too. Without this hook, an engine keeps
+        its tasks.
         """
 
     @hookspec
     def headworks_scale(self, target: Any, add: int, drain: Sequence[str]) -> Receipt:  # type: ignore[empty-body]
-        """Give the application `add` more nodes, and take from it those in `drain`, by id. Optional.
+        """Give the application `add` more nodes, and take away those in `drain`, by id. Optional.
 
-        A node is drained in order: no new task, then the running ones end, then it goes; after a timeout of the
-        engine's own it goes all the same. The hook returns when the nodes are there, or gone; a step that fails is
-        in the receipt.
+        Drain a node in order: it gets no new task, its running tasks end, then it goes. After a timeout of the engine's
+        own it goes all the same. Return when the nodes are there or gone. A step that fails is in the receipt.
         """
 
     @hookspec
     def headworks_examine(self, installation: Path) -> Sequence[Finding]:  # type: ignore[empty-body]
-        """Check an engine's installation in a folder: what is there, what is not, and a fix for each finding.
+        """Check an engine's installation in a folder, and return findings with a fix for each fault.
 
-        The user names the folder with `headworks doctor --NAME FOLDER`, NAME being the plugin's. Nothing is changed.
-        What is wrong is a finding, never an exception.
+        The user names the folder with `headworks doctor --NAME FOLDER`, where NAME is the plugin's. Change nothing. A
+        fault is a finding, never an exception.
         """
 
 
@@ -114,12 +113,12 @@ class PrioritySpec:
     def headworks_prioritise(  # type: ignore[empty-body]
         self, observation: Observation, address: str | None
     ) -> Observation:
-        """Answer the observation with the priorities, desired and minimum nodes of its topologies as they are now.
+        """Return the observation with the current priorities, desired and minimum nodes of its topologies.
 
-        `--priorities NAME:ADDRESS` names the plugin and says, in the plugin's own words, where priorities are kept;
-        without an address it is None. Of the answer the `priority`, `desired_nodes` and `minimum_nodes` of
-        topologies are taken, by id, and the notes; nothing else. Called in every round, before it is analysed
-        and planned, by any thread. A round in which it raises is held.
+        `--priorities NAME:ADDRESS` names the plugin. `address` says where it keeps priorities, None if the user gave
+        none. Only the `priority`, `desired_nodes` and `minimum_nodes` of topologies, by id, and the notes are taken
+        from the answer. Any thread may call the hook, before each round is analysed and planned. If it raises, the
+        round is held.
         """
 
     @hookspec
@@ -128,19 +127,18 @@ class PrioritySpec:
     ) -> Receipt:
         """Carry out a change step by step: pause its topologies, wait until they are empty, change, resume. Optional.
 
-        `--drain` asks for it. Nothing but `change.topologies` is paused, and of them only what is active; a topology
-        whose tasks move live is not among them, and a change of such topologies alone is carried out at once. The
-        receipt is done if the change was carried out. If not, the assignment is `change.before` again. In both
-        cases every topology that was paused is active again when the hook returns, or raises; what could not be done
-        is remembered at `address` for `headworks_recover`.
+        `--drain` asks for it. Pause only active topologies of `change.topologies`, and none whose tasks move live. If
+        all of them move live, carry the change out at once. The receipt is done if the change was carried out; if not,
+        the assignment is `change.before` again. Either way, every paused topology is active again when the hook returns
+        or raises. Keep the rest at `address`, for `headworks_recover`.
         """
 
     @hookspec
     def headworks_recover(self, steering: Steering, address: str | None) -> Sequence[str]:  # type: ignore[empty-body]
-        """Finish or undo the changes on this cluster that began and did not end; say what was done, a sentence each.
+        """Finish or undo changes on this cluster that began and did not end; return a sentence on each.
 
-        Called before every round with `--drain`: the process may have been killed at any moment, and the database or
-        the engine may have been gone. If it raises, the round is held, and the next one calls it again.
+        It is called before every round with `--drain`, since the process may have been killed, or the database or
+        engine may have been gone. If it raises, the round is held, and the next round calls it again.
         """
 
 
@@ -149,8 +147,8 @@ class LoopSpec:
 
     @hookspec
     def headworks_review(self, request: Request, plan: Plan) -> Sequence[str]:  # type: ignore[empty-body]
-        """Object to a plan before it is carried out: one sentence an objection; any objection holds it. Pure."""
+        """Object to a plan before it is carried out, one sentence each. Any objection holds the plan. Pure."""
 
     @hookspec
     def headworks_on_round(self, record: Mapping[str, Any]) -> None:
-        """Hear what a round did (the journal's record). What it raises is logged and forgotten."""
+        """Receive the journal's record of a round. An exception is logged and forgotten."""

@@ -32,18 +32,26 @@ class SchedulerSpec:
     ) -> Plan:
         """Decide where every task runs.
 
-        `problem` is the request as arrays, with what was measured; take it, or the request, or both. `options` is an
-        instance of the class named in the description. `ask(name, seconds)` is the plan of another scheduler for the
-        same request, with its default options and checked like any, within so many seconds of the deadline; None if it
-        is not installed or has no plan. A scheduler that is asked may ask nobody. The same request, options and seed
-        give the same plan, in any process and for any order of the request's nodes, topologies and components: ties
-        are broken by id, randomness comes from `request.seed` alone. There is no I/O, no clock, no change of an
-        argument. A task that cannot be placed is a status with reasons (`Problem.plan` makes them), never an
-        exception. Planning ends within `request.limits.deadline` seconds of CPU, or the host holds the running
-        assignment, or takes a plan that the scheduler has offered (`headworks.toolbox.cancel.offer`); a search that
-        says how it is ended (`headworks.toolbox.cancel.on_cancel`) is asked for its best plan so far before that, and
-        only such plans may differ from run to run. At most
-        `request.limits.max_moves` running tasks move; without `request.limits.restarts` none does, and no task joins
-        a worker that runs, for either would restart its process (`Room` and `Problem.plan` know), but for topologies
-        whose tasks move live.
+        Take any of the arguments:
+
+        - `problem` is the request as arrays, with measured figures; `request` is the request itself.
+        - `options` is an instance of the class that the description names.
+        - `ask(name, seconds)` is the plan of another scheduler for this request, with its default options and checked
+          like any plan. The seconds count within the deadline. It is None if that scheduler is not installed or has no
+          plan. A scheduler that is asked may ask nobody.
+
+        The contract:
+
+        - The hook is pure: no I/O, no clock, no change of an argument. Randomness comes from `request.seed` alone.
+        - The same request, options and seed give the same plan, in any process and for any order of the request's
+          nodes, topologies and components. Break ties by id.
+        - A task that cannot be placed is a status with reasons (`Problem.plan` makes them), never an exception.
+        - Planning ends within `request.limits.deadline` seconds of CPU. Otherwise the host holds the running
+          assignment, or takes the plan that you gave to `headworks.toolbox.cancel.offer`.
+        - Before the deadline, a search with `headworks.toolbox.cancel.on_cancel` is asked for its best plan so far.
+          Only such plans may differ from run to run.
+        - At most `request.limits.max_moves` running tasks move.
+        - Without `request.limits.restarts`, no running task moves and no task joins a running worker, since either
+          would restart a process. Topologies whose tasks move live are exempt. `Room` and `Problem.plan` know this
+          rule.
         """

@@ -107,4 +107,4 @@ class Spec:
 
     @hookspec
     def headworks_describe(self) -> Description:  # type: ignore[empty-body]
-        """Say what the plugin is. Required, constant, and cheap: no import of an engine, no I/O."""
+        """Describe the plugin. Required, constant and cheap: no import of an engine, no I/O."""
