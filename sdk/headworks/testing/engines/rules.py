@@ -190,8 +190,7 @@ def _to_nowhere(request: Request) -> Plan:
 ENGINE_RULES: tuple[EngineRule, ...] = (
     EngineRule(
         id="starts",
-        statement="Tasks that do not run yet are placed, tasks that might wander are asked to stay, and all are then seen "
-        "there.",
+        statement="Idle tasks are placed, tasks that might wander are asked to stay, and all are then seen there.",
         check=_starts,
     ),
     EngineRule(
