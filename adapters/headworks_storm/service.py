@@ -22,7 +22,7 @@ from headworks_storm.nimbus.bridge import Bridge
 from headworks_storm.nimbus.rounds import Rounds
 from headworks_storm.peers.claim import claim
 from headworks_storm.peers.server import places, raise_limit
-from headworks_storm.samples.writer import SampleWriter
+from headworks_storm.samples.writer import MEGABYTES, SampleWriter
 from headworks_storm.seats.moves import AT_ONCE, SeatMoves
 from headworks_storm.target import StormTarget
 from headworks_storm.workers.collector import CLIENTS, Collector
@@ -62,6 +62,7 @@ class ServiceSettings:
         token: File with the secret of workers (`headworks.collector.token.file`), made if it is not there; by default
             `collector.token` beside the endpoint.
         samples: Folder for the reports of workers, as Parquet; None writes none.
+        samples_mb: MB that it may hold; beyond, its oldest files go.
         knowledge: File or folder of profiles and demands; None knows nothing.
         priorities: Plugin, and its address after a colon, that says what is how important; None leaves what topologies
             declare.
@@ -78,6 +79,7 @@ class ServiceSettings:
     collector: tuple[str, int] | None = None
     token: Path | None = None
     samples: Path | None = None
+    samples_mb: int = MEGABYTES
     knowledge: Path | None = None
     priorities: str | None = None
     top_up: bool = False
@@ -163,7 +165,8 @@ def serve(
         )
         samples = None
         if collector is not None and settings.samples is not None:
-            samples = stack.enter_context(SampleWriter(collector, settings.samples, rounds))
+            writer = SampleWriter(collector, settings.samples, rounds, megabytes=settings.samples_mb)
+            samples = stack.enter_context(writer)
         host.schedule(scheduler, Request(), options)  # the first plan of a process imports half of it: not in a round
         # Last, for its endpoint file lets Nimbus in: all that a round needs is there.
         bridge = stack.enter_context(Bridge(rounds.answer, settings.endpoint, port=settings.port))

@@ -49,6 +49,13 @@ def serve() -> None:
     "--samples", type=click.Path(file_okay=False, path_type=Path), help="Keep what workers report here, as Parquet."
 )
 @click.option(
+    "--samples-mb",
+    default=10_240,
+    show_default=True,
+    type=click.IntRange(min=1),
+    help="MB that the folder of --samples may hold; beyond, its oldest files go.",
+)
+@click.option(
     "--top-up",
     is_flag=True,
     help="Put executors for which no slot is free into running workers of their topology, which restarts these.",
@@ -85,6 +92,7 @@ def storm(
     collector: tuple[str, int] | None,
     token: Path | None,
     samples: Path | None,
+    samples_mb: int,
     top_up: bool,
     patience: float | None,
     home: Path | None,
@@ -114,6 +122,7 @@ def storm(
         collector=collector,
         token=token,
         samples=samples,
+        samples_mb=samples_mb,
         knowledge=control.knowledge,
         priorities=control.priorities,
         top_up=top_up,

@@ -7,7 +7,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Self
 
-from headworks.samples.store import Keeper, arrow_schema
+from headworks.samples.store import Keeper, Retention, arrow_schema
 from headworks_storm.samples.rows import ENGINE, write_samples
 from headworks_storm.seats.homes import homes, lived_in, owners
 from headworks_storm.seats.view import logical_snapshot
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 LOG = logging.getLogger("headworks.storm.archive")
 SECONDS = 60.0
 """Seconds from one file to the next, unless told otherwise."""
+MEGABYTES = 10_240
+"""MB that a folder of samples may hold, unless told otherwise: if larger, a disk may be full before; if smaller, less
+of the week of which the pipeline learns is left on a large cluster."""
 
 
 class SampleWriter:
@@ -31,19 +34,29 @@ class SampleWriter:
         lost: Reports that could not be written.
     """
 
-    def __init__(self, collector: Collector, folder: Path, rounds: Rounds, *, seconds: float = SECONDS) -> None:
+    def __init__(
+        self,
+        collector: Collector,
+        folder: Path,
+        rounds: Rounds,
+        *,
+        seconds: float = SECONDS,
+        megabytes: int = MEGABYTES,
+    ) -> None:
         """Take the source and the destination.
 
         Args:
             folder: Where `day=.../hour=...` are.
             rounds: The rounds of Nimbus; the newest one names the tasks.
             seconds: From one file to the next.
+            megabytes: That the folder may hold; beyond, its oldest files go.
         """
         self._collector = collector
         self._folder = folder
         self._rounds = rounds
         self._seconds = seconds
         self._states = Keeper(folder, ENGINE)
+        self._retention = Retention(folder=folder, most=megabytes << 20)
         self._since = steady()
         self._homes: dict[tuple[str, int], int] = {}
         self.lost = 0
@@ -80,8 +93,13 @@ class SampleWriter:
         try:
             self._homes = homes(reports, snapshot, self._homes)
             placed = logical_snapshot(snapshot, owners(snapshot, self._homes))
-            self._states.keep_state(placed.observation(), time.time())
-            write_samples(self._folder, lived_in(reports, snapshot, self._homes), snapshot, placed)
+            files = self._states.keep_state(placed.observation(), time.time())
+            files += write_samples(self._folder, lived_in(reports, snapshot, self._homes), snapshot, placed)
         except Exception as error:  # noqa: BLE001 - whatever a minute's reports do, those of the next are written
             self.lost += len(reports)
             LOG.warning("%d reports are not written: %s: %s", len(reports), type(error).__name__, error)
+            return
+        try:
+            self._retention.count(files)
+        except OSError as error:
+            LOG.warning("old samples cannot be removed: %s", error)

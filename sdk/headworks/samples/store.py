@@ -4,7 +4,7 @@
 `headworks.samples.rows`, and
 `FOLDER/_states/TIME-DIGEST.json`: an observation document without figures, one for each change of cluster, topologies
 or assignment. A file appears whole or not at all, and is named after the windows in it: who writes the same ones again
-replaces it.
+replaces it. `Retention` bounds the bytes of a folder.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import os
 import time
 from collections import defaultdict
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -26,8 +27,7 @@ from headworks.model import Metrics, Observation, Request
 from headworks.samples.rows import COLUMNS, VERSION, rows_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-    from pathlib import Path
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 LOG = logging.getLogger("headworks.samples")
 STATES = "_states"
@@ -36,6 +36,9 @@ MOMENT = "%Y%m%dT%H%M%S.%fZ"
 """How the moment of a state stands in its name."""
 MARK = b"headworks.samples"
 """Key in the metadata of a file whose value is the version of its columns."""
+LEFT = 0.9
+"""Part of the bytes that a folder may hold that stays when files go: if larger, a large folder is listed often; if
+smaller, many files go at once."""
 
 
 def arrow_schema() -> Any:
@@ -126,16 +129,82 @@ class Keeper:
         except (HeadworksError, ValueError) as error:
             LOG.warning("the samples of one window are lost: %s", error)
 
-    def keep_state(self, observation: Observation, end: float) -> None:
-        """Write the state of an engine if it is another than the last one.
+    def keep_state(self, observation: Observation, end: float) -> tuple[Path, ...]:
+        """Write the state of an engine if it is another than the last one: the file, if there is one.
 
         Raises:
             DocumentError: The file cannot be written.
         """
         digest = state_digest(observation)
-        if digest != self._state:
-            write_state(self._folder, observation, end)
-            self._state = digest
+        if digest == self._state:
+            return ()
+        file = write_state(self._folder, observation, end)
+        self._state = digest
+        return (file,)
+
+
+@attrs.frozen(order=True)
+class _File:
+    """A file and its age: the hour of samples or the moment of a state, then the time at which it was written."""
+
+    hour: str
+    written: float
+    path: Path
+    size: int
+
+
+@attrs.define(kw_only=True)
+class Retention:
+    """Keeps the folder of a writer of samples below a number of bytes.
+
+    Attributes:
+        folder: Where `day=.../hour=...` and the states are.
+        most: Bytes that it may hold. The newest state stays in any case, for it is written once.
+        held: Bytes that it holds, as far as the writer knows; None until the folder was listed.
+    """
+
+    folder: Path
+    most: int
+    held: int | None = attrs.field(default=None, init=False)
+
+    def count(self, written: Iterable[Path]) -> None:
+        """Count files that were just written, and remove the oldest of the folder if it holds too much.
+
+        Raises:
+            OSError: A file cannot be removed.
+        """
+        if self.held is not None:
+            self.held += sum(path.stat().st_size for path in written)
+        if self.held is None or self.held > self.most:
+            self._remove()
+
+    def _remove(self) -> None:
+        files = sorted(_files(self.folder))
+        self.held, gone = sum(each.size for each in files), 0
+        if self.held <= self.most:
+            return
+        newest = next((each for each in reversed(files) if each.path.parent.name == STATES), None)
+        for each in files:
+            if self.held > LEFT * self.most and each != newest:
+                each.path.unlink(missing_ok=True)
+                self.held -= each.size
+                gone += 1
+        for folder in (*self.folder.glob("day=*/hour=*"), *self.folder.glob("day=*")):
+            with contextlib.suppress(OSError):  # it is not empty
+                folder.rmdir()
+        LOG.warning("%s held more than %d MB: its oldest files, %d, are gone", self.folder, self.most >> 20, gone)
+
+
+def _files(folder: Path) -> Iterator[_File]:
+    """The samples and states of a folder; a file that goes meanwhile is left out."""
+    places = [(path, path.name) for path in (folder / STATES).glob("*.json")]
+    for path in folder.glob("day=*/hour=*/*.parquet"):
+        day, hour = path.parent.parent.name.removeprefix("day="), path.parent.name.removeprefix("hour=")
+        places.append((path, f"{day.replace('-', '')}T{hour}"))
+    for path, hour in places:
+        with contextlib.suppress(FileNotFoundError):
+            found = path.stat()
+            yield _File(hour, found.st_mtime, path, found.st_size)
 
 
 def _pyarrow() -> Any:

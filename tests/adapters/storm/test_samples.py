@@ -94,6 +94,22 @@ def test_a_minute_that_cannot_be_written_is_counted_and_the_next_one_is_written(
         assert dataset.dataset(folder, format="parquet", partitioning="hive").count_rows() == 6
 
 
+def test_the_oldest_samples_go_where_the_folder_holds_too_much(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    old = [tmp_path / "day=2020-01-01" / f"hour={hour}" / "samples-0.parquet" for hour in ("10", "11")]
+    for file in old:
+        file.parent.mkdir(parents=True)
+        file.write_bytes(bytes(1 << 20))
+    rounds = Rounds(lambda request: Problem.of(request).plan([-1] * Problem.of(request).n), shadow=True)
+    rounds.answer(round_text([supervisor("s1")], [word_count()]))
+    with Collector(token="t") as collector, SampleWriter(collector, tmp_path, rounds, megabytes=2):
+        collector.take(report_line())
+    assert [file.exists() for file in old] == [False, True]
+    assert len(list(tmp_path.glob("day=2023-11-14/hour=22/*.parquet"))) == 1
+    assert "its oldest files, 1, are gone" in caplog.text
+
+
 def test_samples_are_refused_at_the_start_where_pyarrow_is_missing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -94,6 +94,7 @@ CASES = {
     "collector": (COLLECTOR, lambda seen: seen.collected, ("127.0.0.1", PORTS[1])),
     "token": ("secret", lambda seen: seen.settings.token_file.name, "secret"),
     "samples": ("kept", lambda seen: seen.settings.samples.name, "kept"),
+    "samples-mb": (512, lambda seen: seen.settings.samples_mb, 512),
     "top-up": (True, lambda seen: seen.settings.top_up, True),
     "patience": (240.0, lambda seen: seen.settings.patience, 240.0),
     "journal": ("rounds", lambda seen: seen.journal.journal.path.name, "rounds"),
