@@ -17,6 +17,7 @@ from headworks.model import FILL, FILL_DEADLINES, Metrics, Request
 from headworks_local.private_files import read_or_make_secret
 from headworks_storm.client.connection import NimbusConnection
 from headworks_storm.client.gateway import NimbusGateway
+from headworks_storm.commands.line import answers as commands
 from headworks_storm.intake import StormIntake
 from headworks_storm.nimbus.bridge import Bridge
 from headworks_storm.nimbus.rounds import Rounds
@@ -69,7 +70,9 @@ class ServiceSettings:
         top_up: Put executors for which no slot is free into running workers of their topology, which restarts these.
         patience: Seconds that Nimbus may take to store a plan, and workers to start; None is what Nimbus's own settings
             give them.
-        nimbus: Reaches Nimbus, to pause topologies and to move tasks that have seats; None does neither.
+        nimbus: Reaches Nimbus, to pause topologies, to move tasks that have seats, and to carry out commands; None does
+            none of it.
+        home: The $STORM_HOME whose `storm.yaml` names that Nimbus: commands on another one are not carried out.
         at_once: Tasks of a topology that move from seat to seat at a time.
         fill: Share of each node's CPU to plan for where executors without a slot get one (`Limits.fill`).
     """
@@ -85,6 +88,7 @@ class ServiceSettings:
     top_up: bool = False
     patience: float | None = None
     nimbus: Callable[[], NimbusGateway] | None = None
+    home: Path | None = None
     at_once: int = AT_ONCE
     fill: float | None = FILL
 
@@ -168,9 +172,13 @@ def serve(
             writer = SampleWriter(collector, settings.samples, rounds, megabytes=settings.samples_mb)
             samples = stack.enter_context(writer)
         host.schedule(scheduler, Request(), options)  # the first plan of a process imports half of it: not in a round
+        nimbus = NimbusConnection(settings.nimbus) if settings.nimbus is not None else None
+        if nimbus is not None:
+            stack.callback(nimbus.stop)
+        command = commands(nimbus, settings.home)
         # Last, for its endpoint file lets Nimbus in: all that a round needs is there.
-        bridge = stack.enter_context(Bridge(rounds.answer, settings.endpoint, port=settings.port))
-        intake, seats = _actions(settings, rounds, collector, stack)
+        bridge = stack.enter_context(Bridge(rounds.answer, settings.endpoint, port=settings.port, command=command))
+        intake, seats = _actions(settings, rounds, collector, nimbus, stack)
         target = StormTarget(rounds=rounds, watch=watch, patience=settings.patience, intake=intake, seats=seats)
         yield Service(target=target, collector=collector, bridge=bridge, settings=settings, samples=samples)
 
@@ -182,13 +190,15 @@ def _roomy(request: Request, fill: float | None) -> Request:
 
 
 def _actions(
-    settings: ServiceSettings, rounds: Rounds, collector: Collector | None, stack: contextlib.ExitStack
+    settings: ServiceSettings,
+    rounds: Rounds,
+    collector: Collector | None,
+    nimbus: NimbusConnection | None,
+    stack: contextlib.ExitStack,
 ) -> tuple[StormIntake | None, SeatMoves | None]:
     """Pauses of topologies, and moves of tasks with seats; none of both where Nimbus is not reached."""
-    if settings.nimbus is None:
+    if nimbus is None:
         return None, None
-    nimbus = NimbusConnection(settings.nimbus)
-    stack.callback(nimbus.stop)
     seats = SeatMoves(nimbus, settings.at_once)
     stack.callback(seats.stop)
     return _intake(settings, rounds, collector, nimbus), seats

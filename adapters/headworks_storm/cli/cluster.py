@@ -119,11 +119,14 @@ def down(*, as_json: bool) -> None:
 def status(home: Path | None, *, as_json: bool) -> None:
     """Show the cluster that `up` started; exit code 1 if there is none."""
     # psutil, cattrs and filelock cost 0.1 s, which the list of commands does not need.
+    from headworks_storm.cli.ask import ask
     from headworks_storm.install.installation import Installation
     from headworks_storm.local.state import StormState
 
     if home is not None:
-        _show(Installation.at(home).describe(), as_json=as_json)
+        where = Installation.at(home)
+        at = {"version": where.version, "conf": str(where.conf_file.parent)}
+        _show(at | ask(home, "cluster"), as_json=as_json)
         return
     _show(running_cluster(StormState).describe(), as_json=as_json)
 

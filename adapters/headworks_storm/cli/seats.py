@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-import attrs
 import click
 
 from headworks.cli.parameters import FiniteRange
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 home_option = click.option(
     "--home",
@@ -24,24 +27,34 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print the da
 @json_option
 def seats(name: str, home: Path | None, *, as_json: bool) -> None:
     """Show where the tasks of a topology live, and the seats that they may move to."""
-    # psutil, cattrs and filelock cost 0.1 s, which the list of commands does not need.
-    from headworks_storm.install.installation import standing_or_at
-    from headworks_storm.seats.ledger import open_ledger
-
-    with standing_or_at(home).gateway() as nimbus, open_ledger(nimbus, name) as ledger:
-        found, working = ledger.seats(), ledger.state().working
+    told = _ask(home, "seats", name=name)
+    found = told["seats"]
     if as_json:
-        click.echo(json.dumps([attrs.asdict(each) for each in found], indent=2))
+        click.echo(json.dumps(found, indent=2))
         return
     for each in found:
-        if each.owner:
-            others = [seat.place for seat in found if (seat.component, seat.index) == (each.component, each.index)]
-            to = ", ".join(place for place in others if place != each.place)
-            state = "settled" if each.settled else f"{each.held} wait"
-            state += "" if each.index < working[each.component] else ", does not work"
-            lost = f"  state lost {each.lost} x, last as {each.loss}" if each.lost else ""
-            task = f"{each.component}/{each.index}"
-            click.echo(f"{task}  {each.place}  ownership {each.epoch}  {state}  seats at {to}{lost}")
+        if each["owner"]:
+            others = [_place(seat) for seat in found if _task(seat) == _task(each)]
+            to = ", ".join(place for place in others if place != _place(each))
+            state = "settled" if each["settled"] else f"{each['held']} wait"
+            state += "" if each["index"] < told["working"][each["component"]] else ", does not work"
+            lost = f"  state lost {each['lost']} x, last as {each['loss']}" if each["lost"] else ""
+            click.echo(f"{_task(each)}  {_place(each)}  ownership {each['epoch']}  {state}  seats at {to}{lost}")
+
+
+def _task(seat: Mapping[str, Any]) -> str:
+    return f"{seat['component']}/{seat['index']}"
+
+
+def _place(seat: Mapping[str, Any]) -> str:
+    return f"{seat['host']}:{seat['port']}"
+
+
+def _ask(home: Path | None, command: str, **words: Any) -> Any:
+    # psutil, cattrs and filelock cost 0.1 s, which the list of commands does not need.
+    from headworks_storm.cli.ask import ask
+
+    return ask(home, command, **words)
 
 
 @click.command()
@@ -56,26 +69,21 @@ def move(
     name: str, task: str, place: str | None, wait: float, home: Path | None, *, cancel: bool, as_json: bool
 ) -> None:
     """Move a task to the seat that it has in another worker, while all workers run."""
-    # psutil, cattrs and filelock cost 0.1 s, which the list of commands does not need.
-    from headworks_storm.install.installation import standing_or_at
-    from headworks_storm.seats.ledger import open_ledger
-
     component, _, index = task.rpartition("/")
     if not component or not index.isdigit():
         raise click.BadParameter(f"{task!r} is no COMPONENT/INDEX, such as count/3", param_hint="COMPONENT/INDEX")
     if (place is None) != cancel:
         raise click.UsageError("name HOST:PORT, to which the task is to move, or --cancel")
-    with standing_or_at(home).gateway() as nimbus, open_ledger(nimbus, name) as ledger:
-        if place is None:
-            ledger.cancel(component, int(index))
-            click.echo(json.dumps({"task": task, "cancelled": True}) if as_json else f"{task} stays where it is")
-            return
-        done = ledger.move(component, int(index), place, seconds=wait)
-    if as_json:
-        click.echo(json.dumps(attrs.asdict(done)))
+    if place is None:
+        _ask(home, "cancel", name=name, component=component, index=int(index))
+        click.echo(json.dumps({"task": task, "cancelled": True}) if as_json else f"{task} stays where it is")
         return
-    pause = "not measured" if done.pause is None else f"{done.pause:.1f} ms"
-    click.echo(f"{done.task}  {done.source} -> {done.target}  pause {pause}  settled in {done.seconds:.1f} s")
+    done = _ask(home, "move", name=name, component=component, index=int(index), place=place, wait=wait)
+    if as_json:
+        click.echo(json.dumps(done))
+        return
+    pause = "not measured" if done["pause"] is None else f"{done['pause']:.1f} ms"
+    click.echo(f"{task}  {done['source']} -> {done['target']}  pause {pause}  settled in {done['seconds']:.1f} s")
 
 
 @click.command()
@@ -88,15 +96,10 @@ def scale(name: str, wanted: str, home: Path | None, *, as_json: bool) -> None:
 
     The component keeps no state, and its tuples are dealt evenly.
     """
-    # psutil, cattrs and filelock cost 0.1 s, which the list of commands does not need.
-    from headworks_storm.install.installation import standing_or_at
-    from headworks_storm.seats.ledger import open_ledger
-
     component, _, count = wanted.rpartition("=")
     if not component or not count.isdecimal():
         raise click.BadParameter(f"{wanted!r} is no COMPONENT=COUNT, such as split=3", param_hint="COMPONENT=COUNT")
-    with standing_or_at(home).gateway() as nimbus, open_ledger(nimbus, name) as ledger:
-        before = ledger.scale(component, int(count))
+    before = _ask(home, "scale", name=name, component=component, count=int(count))
     if as_json:
         click.echo(json.dumps({"component": component, "before": before, "after": int(count)}))
         return

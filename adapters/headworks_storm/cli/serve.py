@@ -68,8 +68,8 @@ def serve() -> None:
 @click.option(
     "--home",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="A Storm installation whose conf/storm.yaml names Nimbus, by which topologies are paused (--drain) and tasks "
-    "that have seats move.",
+    help="A Storm installation whose conf/storm.yaml names Nimbus, by which topologies are paused (--drain), tasks "
+    "with seats move, and commands of `headworks storm` are carried out.",
 )
 @click.option(
     "--at-once",
@@ -128,6 +128,7 @@ def storm(
         top_up=top_up,
         patience=patience,
         nimbus=Installation.at(home).gateway if home is not None else None,
+        home=home,
         at_once=at_once,
         fill=control.limits.fill,
     )

@@ -6,7 +6,6 @@ import json
 import re
 import sysconfig
 import time
-from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,14 +14,11 @@ import click
 
 from headworks.cli.installed import plugins
 from headworks.cli.parameters import FiniteRange
-from headworks.errors import EngineError, known_names
+from headworks.errors import EngineError
 from headworks_storm.cli.seats import home_option, json_option
 from headworks_storm.install.unit import systemd_unit
-from headworks_storm.nimbus.seating import KEY as SEATS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from headworks_storm.client.gateway import NimbusGateway
     from headworks_storm.client.summary import TopologyInfo
 
@@ -92,7 +88,7 @@ def submit(
             click.echo(note, err=True)
         names = [each.name for each in nimbus.cluster().topologies if each.id not in before]
         _wait_until_running(nimbus, names, wait)
-        _show([nimbus.topology(name) for name in names], as_json=as_json)
+        _show([attrs.asdict(nimbus.topology(name)) for name in names], as_json=as_json)
 
 
 def _described(
@@ -143,8 +139,7 @@ def _silent(topology: TopologyInfo) -> list[str]:
 @json_option
 def show(name: str, home: Path | None, *, as_json: bool) -> None:
     """Show a topology: its status, where its executors run and since when, its errors."""
-    with _nimbus(home) as nimbus:
-        _show([nimbus.topology(name)], as_json=as_json)
+    _show([_ask(home, "topology", name=name)], as_json=as_json)
 
 
 @click.command()
@@ -153,13 +148,12 @@ def show(name: str, home: Path | None, *, as_json: bool) -> None:
 @json_option
 def errors(name: str, home: Path | None, *, as_json: bool) -> None:
     """Show the errors that components of a topology reported, the newest first; exit code 1 if there are any."""
-    with _nimbus(home) as nimbus:
-        found = nimbus.topology(name).errors
+    found = _ask(home, "topology", name=name)["errors"]
     if as_json:
-        click.echo(json.dumps([attrs.asdict(each) for each in found], indent=2))
+        click.echo(json.dumps(found, indent=2))
     for each in found if not as_json else ():
-        at = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(each.time))
-        click.echo(f"{at}  {each.component} on {each.host}:{each.port}  {each.message.strip()}")
+        at = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(each["time"]))
+        click.echo(f"{at}  {each['component']} on {each['host']}:{each['port']}  {each['message'].strip()}")
     if not found:
         click.echo(f"{name} has reported no errors", err=True)
     raise SystemExit(1 if found else 0)
@@ -188,32 +182,10 @@ def rebalance(
         if not component or not number.isdigit() or not int(number):
             raise click.BadParameter(f"{each!r} is no COMPONENT=NUMBER")
         counts[component] = int(number)
-    with _nimbus(home) as nimbus:
-        cut = _allowed(nimbus, name, counts, workers)
-        nimbus.rebalance(name, wait=wait, workers=workers, executors=counts)
+    cut = _ask(home, "rebalance", name=name, wait=wait, workers=workers, executors=counts)
     click.echo("; ".join((f"{name} is scheduled anew", *cut)), err=True)
     if as_json:
         click.echo(json.dumps({"topology": name, "asked": "is scheduled anew", "cut": cut}))
-
-
-def _allowed(nimbus: NimbusGateway, name: str, counts: Mapping[str, int], workers: int | None) -> list[str]:
-    """Sentences on what Nimbus cuts of an order: a component has as many executors as tasks at most.
-
-    Raises:
-        EngineError: Nimbus would carry nothing of it out: a component is not there, or the topology has seats.
-    """
-    tasks: Counter[str] = Counter()
-    for each in nimbus.topology(name).executors:
-        tasks[each.component] += each.end - each.start + 1
-    if unknown := sorted(counts.keys() - tasks.keys()) if tasks else []:
-        raise EngineError(f"{name} has no component {unknown[0]!r}{known_names(unknown[0], sorted(tasks))}")
-    if (counts or workers) and nimbus.topology_conf(name).get(SEATS):
-        raise EngineError(
-            f"{name} has seats, of which each worker has one for each task: `headworks storm scale {name}` changes how "
-            "many tasks work, and for other workers it is submitted anew"
-        )
-    over = [each for each, count in counts.items() if tasks and count > tasks[each]]
-    return [f"{each} has {tasks[each]} tasks, and so {tasks[each]} executors, not {counts[each]}" for each in over]
 
 
 @click.command()
@@ -222,7 +194,7 @@ def _allowed(nimbus: NimbusGateway, name: str, counts: Mapping[str, int], worker
 @json_option
 def activate(name: str, home: Path | None, *, as_json: bool) -> None:
     """Let the spouts of a topology emit."""
-    _act(home, name, "emits", lambda nimbus: nimbus.activate(name), as_json=as_json)
+    _act(home, "activate", name, "emits", as_json=as_json)
 
 
 @click.command()
@@ -231,7 +203,7 @@ def activate(name: str, home: Path | None, *, as_json: bool) -> None:
 @json_option
 def deactivate(name: str, home: Path | None, *, as_json: bool) -> None:
     """Let the spouts of a topology pause."""
-    _act(home, name, "pauses", lambda nimbus: nimbus.deactivate(name), as_json=as_json)
+    _act(home, "deactivate", name, "pauses", as_json=as_json)
 
 
 @click.command()
@@ -241,7 +213,7 @@ def deactivate(name: str, home: Path | None, *, as_json: bool) -> None:
 @json_option
 def kill(name: str, wait: int | None, home: Path | None, *, as_json: bool) -> None:
     """Kill a topology, by default after its message timeout."""
-    _act(home, name, "is being killed", lambda nimbus: nimbus.kill(name, wait=wait), as_json=as_json)
+    _act(home, "kill", name, "is being killed", as_json=as_json, wait=wait)
 
 
 @click.command()
@@ -273,30 +245,29 @@ def unit(arguments: tuple[str, ...], user: str, *, as_json: bool) -> None:
     click.echo(json.dumps({"unit": text}) if as_json else text, nl=as_json)
 
 
-def _nimbus(home: Path | None) -> NimbusGateway:
+def _ask(home: Path | None, command: str, **words: Any) -> Any:
     # psutil, cattrs and filelock cost 0.1 s, which the list of commands does not need.
-    from headworks_storm.install.installation import standing_or_at
+    from headworks_storm.cli.ask import ask
 
-    return standing_or_at(home).gateway()
+    return ask(home, command, **words)
 
 
-def _act(home: Path | None, name: str, done: str, act: Callable[[NimbusGateway], None], *, as_json: bool) -> None:
-    with _nimbus(home) as nimbus:
-        act(nimbus)
+def _act(home: Path | None, command: str, name: str, done: str, *, as_json: bool, **words: Any) -> None:
+    _ask(home, command, name=name, **words)
     click.echo(f"{name} {done}", err=True)
     if as_json:
         click.echo(json.dumps({"topology": name, "asked": done}))
 
 
-def _show(topologies: list[TopologyInfo], *, as_json: bool) -> None:
+def _show(topologies: list[dict[str, Any]], *, as_json: bool) -> None:
     if as_json:
-        click.echo(json.dumps([attrs.asdict(each) for each in topologies], indent=2))
+        click.echo(json.dumps(topologies, indent=2))
         return
     for topology in topologies:
-        click.echo(f"{topology.name}  {topology.id}  {topology.status}  {topology.scheduling}".rstrip())
-        for each in topology.executors:
-            tasks = f"{each.start}" if each.start == each.end else f"{each.start}-{each.end}"
-            since = f"{each.uptime} s" if each.uptime else "starting"
-            click.echo(f"  {each.component}  {tasks}  {each.host}:{each.port}  {since}")
-        if topology.errors:
-            click.echo(f"  {len(topology.errors)} errors: see `headworks storm errors {topology.name}`")
+        click.echo("  ".join(topology[key] for key in ("name", "id", "status", "scheduling")).rstrip())
+        for each in topology["executors"]:
+            tasks = f"{each['start']}" if each["start"] == each["end"] else f"{each['start']}-{each['end']}"
+            since = f"{each['uptime']} s" if each["uptime"] else "starting"
+            click.echo(f"  {each['component']}  {tasks}  {each['host']}:{each['port']}  {since}")
+        if topology["errors"]:
+            click.echo(f"  {len(topology['errors'])} errors: see `headworks storm errors {topology['name']}`")

@@ -31,11 +31,22 @@ class NimbusConnection:
     def use(self) -> Iterator[NimbusGateway]:
         """The gateway, for one at a time."""
         with self._lock:
+            yield self.gateway()
+
+    def gateway(self) -> NimbusGateway:
+        """The gateway, beside others: a call of it fails if its JVM is ended or dies meanwhile.
+
+        Raises:
+            EngineError: Its JVM does not start.
+        """
+        if (there := self._gateway) is not None and there.alive:
+            return there  # without the lock, which a batch of moves holds for long
+        with self._lock:
             if self._gateway is not None and not self._gateway.alive:
                 self.stop()
             if self._gateway is None:
                 self._gateway = self.connect().start()
-            yield self._gateway
+            return self._gateway
 
     def stop(self) -> None:
         """End the JVM that reaches Nimbus."""

@@ -87,23 +87,6 @@ class Installation:
             raise EngineError(f"there is no {self.conf_file}")
         return NimbusGateway(self.home / "lib", {}, java=self.java().program, file=self.conf_file)
 
-    def describe(self) -> dict[str, Any]:
-        """The cluster that its `storm.yaml` names, as `headworks storm status` shows it.
-
-        Raises:
-            EngineError: Nimbus does not answer.
-        """
-        with self.gateway() as nimbus:
-            cluster = nimbus.cluster()
-        leader = cluster.leader
-        return {
-            "version": self.version,
-            "nimbus": f"{leader.host}:{leader.port}" if leader else "",
-            "conf": str(self.conf_file.parent),
-            "supervisors": [attrs.asdict(each) for each in cluster.supervisors],
-            "topologies": [attrs.asdict(each) for each in cluster.topologies],
-        }
-
 
 def standing_or_at(home: Path | None) -> Installation:
     """The installation in a folder, or that of the cluster which `headworks storm up` started.

@@ -1,7 +1,8 @@
 """The Python end of the bridge: Nimbus calls, this process answers.
 
 Nimbus is the client and opens no port. It finds this process through the endpoint file, which holds the port and a
-token and is readable by its owner alone; both prove to each other that they know the token. Calls are py4j's.
+token and is readable by its owner alone; both prove to each other that they know the token. Calls are py4j's. Commands
+of that owner come the same way.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import json
 import logging
 import threading
 from collections import Counter
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Self
 
 import attrs
@@ -20,7 +22,6 @@ from headworks_storm.nimbus.answer import LONGEST
 from headworks_storm.peers.server import Bounds, PeerServer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from headworks_storm.peers.server import Peer
@@ -34,6 +35,8 @@ at a time: with more strangers they hold more descriptors. With more time a sile
 less, a Nimbus that stands still while its heap is collected, or has no processor, is taken for a stranger."""
 PLANNING = 2
 """Rounds at a time that are planned."""
+COMMANDS = 4
+"""Commands at a time that are carried out. With more, those that wait for a move take the places of peers."""
 LONGEST_CALL = 5
 """Lines of a call: command, object, method, the round, end."""
 
@@ -79,22 +82,32 @@ class Callers:
 
 
 class Bridge:
-    """Server for the scheduling rounds of Nimbus, which listens in a `with` block."""
+    """Server for the scheduling rounds of Nimbus, and for commands, which listens in a `with` block."""
 
-    def __init__(self, answer: Callable[[str], str], endpoint: Path, *, port: int = 0) -> None:
+    def __init__(
+        self,
+        answer: Callable[[str], str],
+        endpoint: Path,
+        *,
+        port: int = 0,
+        command: Callable[[str], str] | None = None,
+    ) -> None:
         """Take what is needed to listen.
 
         Args:
             answer: Answers a round, JSON in and out; called by a thread for each round.
             endpoint: The file to write, named `headworks.endpoint` in Nimbus's configuration.
             port: TCP port; 0 is one that the system gives.
+            command: Answers a command alike; None knows none.
         """
-        self._answer = answer
+        self._methods = {"answer": _Method(answer, PLANNING, "earlier rounds are still being planned")}
+        if command is not None:
+            self._methods["command"] = _Method(command, COMMANDS, "earlier commands are still being carried out")
         self._path = endpoint
         self._port = port
         self._lock = threading.Lock()
         self._counts: Counter[str] = Counter()
-        self._planning = 0
+        self._busy: Counter[str] = Counter()
         self.endpoint: Endpoint | None = None
 
     @property
@@ -146,34 +159,48 @@ class Bridge:
             peer: Who asks; it has proved who it is.
             call: The lines of its call.
         """
-        if self._planning >= PLANNING:
-            peer.reply(_failed(f"{self._planning} earlier rounds are still being planned"))
+        name = call[2].decode(errors="replace") if len(call) == LONGEST_CALL else ""
+        method = self._methods.get(name)
+        if method is None:
+            peer.reply(_failed(f"the methods here are: {', '.join(self._methods)}, of a text"))
             return
-        self._planning += 1
+        if self._busy[name] >= method.at_a_time:
+            peer.reply(_failed(f"{self._busy[name]} {method.busy}"))
+            return
+        self._busy[name] += 1
         # A daemon: a scheduler that hangs would keep this process alive after its end.
-        thread = threading.Thread(target=self._plan, args=(peer, call), name="headworks-round", daemon=True)
+        thread = threading.Thread(target=self._run, args=(peer, name, call), name=f"headworks-{name}", daemon=True)
         try:
             thread.start()
         except RuntimeError as error:  # the system has no thread left
-            self._planning -= 1
+            self._busy[name] -= 1
             peer.reply(_failed(_text(error)))
 
-    def _plan(self, peer: Peer, call: list[bytes]) -> None:
+    def _run(self, peer: Peer, name: str, call: list[bytes]) -> None:
         try:
-            reply = _reply(self._answer, call)
+            reply = _reply(name, self._methods[name].answer, call)
         except BaseException as error:  # noqa: BLE001 - a thread that ends without a reply takes a place for good
             reply = _failed(_text(error))
 
         def send() -> None:
-            self._planning -= 1
+            self._busy[name] -= 1
             peer.reply(reply)
 
         self._count("answered")
         self._server.soon(send)
 
 
+@attrs.frozen
+class _Method:
+    """A method that callers may call: what answers it, and how many calls at a time."""
+
+    answer: Callable[[str], str]
+    at_a_time: int
+    busy: str
+
+
 class _Calls:
-    """The calls that one connection of Nimbus makes, in py4j's protocol: a part a line."""
+    """The calls that one connection makes, in py4j's protocol: a part a line."""
 
     def __init__(self, bridge: Bridge, peer: Peer) -> None:
         self._bridge = bridge
@@ -202,14 +229,16 @@ def _need_py4j() -> None:
         raise EngineError(f"py4j is not installed: {how_to_install('storm')}") from None
 
 
-def _reply(answer: Callable[[str], str], call: list[bytes]) -> bytes:
-    """Call the planner, the only object here, and put its answer into a line; what it raises is not caught."""
+def _reply(name: str, answer: Callable[[str], str], call: list[bytes]) -> bytes:
+    """Call a method of the only object here, and put its answer into a line; what it raises is not caught."""
     from py4j import protocol  # the extra `storm`, which `headworks --help` works without
 
-    command = [protocol.CALL_PROXY_COMMAND_NAME, protocol.ENTRY_POINT_OBJECT_ID, "answer"]
-    *head, text, _end = (part.decode(errors="replace") for part in call) if len(call) == LONGEST_CALL else ("", "", "")
-    if head != command or not text.startswith(protocol.STRING_TYPE):
-        return _failed("there is one method here: String answer(String round)")
+    *head, text, _end = (part.decode(errors="replace") for part in call)
+    if (
+        head != [protocol.CALL_PROXY_COMMAND_NAME, protocol.ENTRY_POINT_OBJECT_ID, name]
+        or text[:1] != protocol.STRING_TYPE
+    ):
+        return _failed(f"the call is String {name}(String) of the entry point")
     said = answer(protocol.unescape_new_line(text[1:]))
     return _line(protocol.SUCCESS, said)
 

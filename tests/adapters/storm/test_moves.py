@@ -11,8 +11,12 @@ import pytest
 from click.testing import CliRunner
 
 from headworks.errors import EngineError
+from headworks.plugins.host import PluginHost
 from headworks_storm.cli.group import storm as commands
+from headworks_storm.install.installation import Installation
+from headworks_storm.local.home import write_conf
 from headworks_storm.seats.ledger import SeatLedger, open_ledger
+from headworks_storm.service import ServiceSettings, serve
 from storm_cluster import PATIENCE, wait_for
 from storm_tally import Tally
 
@@ -105,8 +109,8 @@ def test_tasks_move_under_load_and_every_tuple_arrives_once_and_in_order(storm, 
     storm.gateway.kill(name, wait=0)
 
 
-def headworks(storm, *words):
-    done = CliRunner().invoke(commands, [*words, "--home", str(storm.home)], catch_exceptions=False)
+def headworks(storm, *words, home=None):
+    done = CliRunner().invoke(commands, [*words, "--home", str(home or storm.home)], catch_exceptions=False)
     assert done.exit_code == 0, done.output
     return done.output
 
@@ -146,6 +150,36 @@ def test_commands_show_seats_and_move_a_task(storm, shown):
     ]
     assert f"pass/2  {place}  ownership 1  " in headworks(storm, "seats", "shown")
     assert pids(storm, "shown") == before
+
+
+def refuse_to_start(_where: Installation) -> None:
+    raise AssertionError("a command starts a JVM")
+
+
+@pytest.mark.timeout(1800)
+def test_commands_go_through_a_running_process_and_start_no_jvm(storm, shown, tmp_path, monkeypatch):
+    home, endpoint = tmp_path / "home", tmp_path / "endpoint.json"
+    home.mkdir()
+    (home / "lib").symlink_to(storm.home / "lib")
+    write_conf(home / "conf" / "storm.yaml", {**storm.client_conf, "headworks.endpoint": str(endpoint)})
+    settings = ServiceSettings(endpoint=endpoint, nimbus=Installation.at(home).gateway, home=home)
+    with serve(PluginHost.load(), "even", {}, settings), open_ledger(storm.gateway, "shown") as ledger:
+        monkeypatch.setattr(Installation, "gateway", refuse_to_start)
+        (topology,) = json.loads(headworks(storm, "show", "shown", "--json", home=home))
+        assert topology["id"] == storm.gateway.topology("shown").id
+        assert "shown  ACTIVE" in headworks(storm, "status", home=home)
+        wait_for("no move under way", lambda: whole(ledger) and all(each.settled for each in ledger.seats()))
+        here, there = places(ledger, "pass", 0)
+        assert f"pass/0  {here}  " in headworks(storm, "seats", "shown", home=home)
+        assert f"{here} -> {there}" in headworks(storm, "move", "shown", "pass/0", there, home=home)
+        assert places(ledger, "pass", 0) == (there, here)
+        with pytest.raises(EngineError, match=f"pass/0 lives at {there} already"):
+            headworks(storm, "move", "shown", "pass/0", there, home=home)
+        with pytest.raises(EngineError, match="no topology 'none' runs on this cluster"):
+            headworks(storm, "kill", "none", home=home)
+        headworks(storm, "deactivate", "shown", home=home)
+        assert storm.gateway.topology("shown").status == "INACTIVE"
+        headworks(storm, "activate", "shown", home=home)
 
 
 @pytest.mark.matrix

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from headworks.errors import EngineError
-from headworks_storm.cli.topology import _allowed
+from headworks_storm.commands.carry_out import cut_by_nimbus
 from storm_words import alive, eventually
 
 if TYPE_CHECKING:
@@ -21,12 +21,12 @@ def test_rebalance_changes_workers_and_executors_and_a_killed_topology_leaves(cl
     tasks = sum(
         each.end - each.start + 1 for each in cluster.gateway.topology(words).executors if each.component == "count"
     )
-    assert _allowed(cluster.gateway, words, {"count": tasks}, None) == []
-    assert _allowed(cluster.gateway, words, {"count": 50}, None) == [
+    assert cut_by_nimbus(cluster.gateway, words, {"count": tasks}, None) == []
+    assert cut_by_nimbus(cluster.gateway, words, {"count": 50}, None) == [
         f"count has {tasks} tasks, and so {tasks} executors, not 50"
     ]
     with pytest.raises(EngineError, match="has no component 'counts'"):
-        _allowed(cluster.gateway, words, {"counts": 2}, None)
+        cut_by_nimbus(cluster.gateway, words, {"counts": 2}, None)
     cluster.gateway.rebalance(words, wait=0, workers=2, executors={"count": 2})
 
     def done() -> bool:
