@@ -10,8 +10,9 @@ On Storm plans are made of what a pilot measured, as those of a loop that runs: 
 networks without bounds, one for each workload and nodes. On Spark queries run before they are placed, and a batch may
 take as long as by Spark itself, as by default in a session.
 
-`times` is the throughput by that of the engine's own placement, and `slower` the median latency by its (Spark: of a
-batch), each the median of the pairs, with the smallest and largest.
+`times` is the throughput by that of the engine's own placement. `slower` and `p95` are the median and the 95th
+percentile of the latency (Spark: of a batch) by those of its. Each is the median of the pairs, with the smallest and
+largest.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ PARTS = {"lines": (4, 0.10), "split": (8, 0.40), "count": (8, 0.50)}
 """Tasks of each component of a word count, and its share of the CPU, as `storm:word-count` has it."""
 RATE, WORDS = 1_000.0, 9.0
 """Lines a second of all word counts together, and words of a line."""
-COLUMNS = ("cell", "topologies", "load", "nodes", "Mbit/s", "offered", "own/s", "done/s", "times", "slower", "pairs")
+COLUMNS = ("cell", "topologies", "load", "nodes", "Mbit/s", "offered", "own/s", "done/s", "times", "slower", "p95", "pairs")
 
 
 @attrs.frozen(kw_only=True)
@@ -99,18 +100,18 @@ ALONE = (
     Cell(load=0.40, rate=2, nodes=UNEQUAL),
 )
 """Cells of one topology, or one query."""
-CELLS: Mapping[str, tuple[Cell, ...]] = {
-    "storm": (
-        *ALONE,
-        Cell(load=0.40, rate=0.5, topologies=2),
-        Cell(load=0.70, rate=2, topologies=2),
-        Cell(load=0.85, rate=20, topologies=2, nodes=UNEQUAL),
-        Cell(load=0.40, rate=2, topologies=4, nodes=UNEQUAL),
-        Cell(load=0.70, rate=0.5, topologies=4),
-        Cell(load=0.85, rate=20, topologies=4),
-    ),
-    "spark": ALONE,
-}
+SEVERAL = (
+    Cell(load=0.40, rate=0.5, topologies=2),
+    Cell(load=0.70, rate=2, topologies=2),
+    Cell(load=0.85, rate=20, topologies=2, nodes=UNEQUAL),
+    Cell(load=0.40, rate=2, topologies=4, nodes=UNEQUAL),
+    Cell(load=0.70, rate=0.5, topologies=4),
+    Cell(load=0.85, rate=20, topologies=4),
+)
+"""Cells of several topologies, or queries."""
+MANY = tuple(Cell(load=0.40, rate=20, topologies=8, nodes=nodes) for nodes in (EQUAL, UNEQUAL))
+"""Cells of more queries than nodes have cores."""
+CELLS: Mapping[str, tuple[Cell, ...]] = {"storm": (*ALONE, *SEVERAL), "spark": (*ALONE, *SEVERAL, *MANY)}
 """Cells of each engine, chosen before the first run."""
 
 
@@ -185,7 +186,7 @@ def _row(given: Any, number: int, outcomes: Sequence[ExperimentOutcome]) -> tupl
         if (given.engine, seed) in by and (given.scheduler, seed) in by
     ]
     if not pairs:
-        return (*first, *["-"] * 5, "0")
+        return (*first, *["-"] * 6, "0")
     figures = [
         f"{statistics.median(one[name] for one in some):,.0f}"
         for name, some in (
@@ -194,7 +195,8 @@ def _row(given: Any, number: int, outcomes: Sequence[ExperimentOutcome]) -> tupl
             ("throughput", [ours for _, ours in pairs]),
         )
     ]
-    return (*first, *figures, _ratio(pairs, "throughput"), _ratio(pairs, "latency_p50"), f"{len(pairs)}")
+    ratios = [_ratio(pairs, name) for name in ("throughput", "latency_p50", "latency_p95")]
+    return (*first, *figures, *ratios, f"{len(pairs)}")
 
 
 def _ratio(pairs: Sequence[tuple[Mapping[str, float], Mapping[str, float]]], name: str) -> str:
