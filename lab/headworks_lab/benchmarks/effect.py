@@ -47,7 +47,20 @@ PARTS = {"lines": (4, 0.10), "split": (8, 0.40), "count": (8, 0.50)}
 """Tasks of each component of a word count, and its share of the CPU, as `storm:word-count` has it."""
 RATE, WORDS = 1_000.0, 9.0
 """Lines a second of all word counts together, and words of a line."""
-COLUMNS = ("cell", "topologies", "load", "nodes", "Mbit/s", "offered", "own/s", "done/s", "times", "slower", "p95", "pairs")
+COLUMNS = (
+    "cell",
+    "topologies",
+    "load",
+    "nodes",
+    "Mbit/s",
+    "offered",
+    "own/s",
+    "done/s",
+    "times",
+    "slower",
+    "p95",
+    "pairs",
+)
 
 
 @attrs.frozen(kw_only=True)

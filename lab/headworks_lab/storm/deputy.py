@@ -10,7 +10,7 @@ from headworks.hooks import Description, hookimpl
 from headworks.model import FILL, Cluster, Kind, NodeSample, Observation, Request, Resources, Stream
 from headworks.model.rates import stream_rates
 from headworks.model.scaling import at_offered_load, declared_from_measured
-from headworks.plugins.headroom import beside_tasks
+from headworks.plugins.headroom import beside_planned
 from headworks.plugins.host import PluginHost
 from headworks.problem import Problem
 
@@ -94,7 +94,7 @@ def piloted(request: Request, pilot: Observation) -> Request:
         for each in declared_from_measured(seen).topologies
         for part in each.components
     }
-    beside = beside_tasks(seen)
+    beside = beside_planned(seen)
     topologies = tuple(
         attrs.evolve(each, components=tuple(_using(part, used.get((each.name, part.id))) for part in each.components))
         for each in request.topologies

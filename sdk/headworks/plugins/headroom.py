@@ -1,7 +1,8 @@
 """Headroom: a scheduler is shown a share of each node's CPU, and all of it where that places or bears more.
 
 An engine's processes use CPU beside their tasks: threads that receive, compile code, collect garbage. As much of it as
-was measured on a node, as a mean, is left out of the share as well.
+was measured on a node, as a mean, is left out of the share as well. Where more workers run than there are nodes and
+topologies, a plan needs fewer of them, and as much less is left out.
 
 `limits.fill` is a wish. Where the share does not hold every task, the least one that does is looked for by halving.
 Where networks bound the load and not processors, the plan on all of the CPU is taken if it bears more load.
@@ -77,6 +78,16 @@ def beside_tasks(request: Request) -> float:
     return max(sum(nodes) - sum(tasks), 0.0) / len(nodes)
 
 
+def beside_planned(request: Request) -> float:
+    """CPU points of `beside_tasks` for the workers of a plan: one on each node, or one of each topology if these are more.
+
+    Each worker has its own threads, and a plan that keeps topologies together has fewer workers than run.
+    """
+    runs = len(set(request.assignment.values()))
+    least = max(len(request.cluster.nodes), len(request.topologies))
+    return beside_tasks(request) * min(1.0, least / runs if runs else 1.0)
+
+
 def _within(request: Request, share: float, part: float, ask: Callable[[Request], Plan]) -> Plan:
     """The plan of a request whose nodes have a share of their CPU, scored on all of it.
 
@@ -84,7 +95,7 @@ def _within(request: Request, share: float, part: float, ask: Callable[[Request]
         part: Part of the deadline that it has.
     """
     # Less is left free for the engine as the share grows: headroom is a wish, and so is this.
-    free = beside_tasks(request) * (1 - share) / (1 - (request.limits.fill or 0.0))
+    free = beside_planned(request) * (1 - share) / (1 - (request.limits.fill or 0.0))
 
     def part_of(cpu: float) -> float:
         return max(share - free / cpu, LEAST) if cpu else share

@@ -21,12 +21,13 @@ from headworks.model import (
     Profile,
     Request,
     Resources,
+    Slot,
     Status,
     Stream,
     TaskSample,
 )
 from headworks.model.plan import FULLER
-from headworks.plugins.headroom import beside_tasks
+from headworks.plugins.headroom import beside_planned, beside_tasks
 from headworks.plugins.host import PluginHost
 from headworks.problem import Problem
 from headworks.problem.plan.score import fullest_cpu
@@ -85,6 +86,17 @@ def test_a_task_whose_cpu_was_not_measured_counts_as_declared():
     asked = attrs.evolve(asked, metrics=Metrics(window=10.0, tasks=seen, nodes=nodes))
     assert beside_tasks(asked) == 20.0
     assert beside_tasks(attrs.evolve(asked, metrics=Metrics(window=10.0, tasks=seen))) == 0.0
+
+
+def test_a_plan_of_fewer_workers_than_run_leaves_less_free():
+    """Nine workers of one topology used 18 points each node beside tasks; a plan needs three of them."""
+    asked = wanting(0.8, [20.0] * 9)
+    used = tuple(NodeSample(node=name, cpu=18.0) for name in "abc")
+    runs = {f"t/c{index:02}/0": Slot(node="abc"[index % 3], port=6700 + index) for index in range(9)}
+    seen = tuple(TaskSample(task=each, cpu=0.0) for each in runs)
+    asked = attrs.evolve(asked, metrics=Metrics(window=10.0, tasks=seen, nodes=used), assignment=runs)
+    assert (beside_tasks(asked), beside_planned(asked)) == (18.0, 6.0)
+    assert beside_planned(attrs.evolve(asked, assignment={})) == 18.0
 
 
 def test_where_the_share_holds_too_little_the_fullest_node_is_as_low_as_it_can_be():
