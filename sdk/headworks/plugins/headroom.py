@@ -79,7 +79,7 @@ def beside_tasks(request: Request) -> float:
 
 
 def beside_planned(request: Request) -> float:
-    """CPU points of `beside_tasks` for the workers of a plan: one on each node, or one of each topology if these are more.
+    """CPU points of `beside_tasks` for the workers of a plan: one a node, or one a topology if these are more.
 
     Each worker has its own threads, and a plan that keeps topologies together has fewer workers than run.
     """
