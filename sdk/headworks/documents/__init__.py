@@ -1,4 +1,4 @@
-"""Values of the model as JSON documents: read, checked against their schema, written, and named by a digest."""
+"""Values of the model as documents: read, checked against their schema, written as JSON, and named by a digest."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import attrs
 
 from headworks.documents.convert import converter
-from headworks.documents.schema import schema_id
+from headworks.documents.schema import check_version, schema_id
 from headworks.documents.strict_json import decoded, parse
 from headworks.errors import DocumentError
 from headworks.model import Constraint, Flow, FrozenMap, Observation, Plan, Profile, Request, Stream, StreamSample
@@ -33,6 +33,7 @@ def loads(text: str | bytes, kind: type[T], *, source: str = "") -> T:
     Args:
         text: JSON, UTF-8.
         kind: The class to make of it: `Request`, `Plan`, `Observation` or any other class of the model.
+        source: The file, for messages.
 
     Raises:
         DocumentError: The text is no JSON, holds NaN or a key twice, breaks its schema, or contradicts itself.
@@ -49,11 +50,15 @@ def read(path: str | Path, kind: type[T]) -> T:
     Raises:
         DocumentError: The file cannot be read, or is none of that kind.
     """
-    return loads(_text(path), kind, source=str(path))
+    return loads(read_text(path), kind, source=str(path))
 
 
-def _text(path: str | Path) -> str:
-    """All that a file holds; its bytes are let go before they are read as JSON, which takes room of its own."""
+def read_text(path: str | Path) -> str:
+    """All that a file holds; its bytes are let go before values are made of it, which take room of their own.
+
+    Raises:
+        DocumentError: The file cannot be read, or is no UTF-8.
+    """
     try:
         found = Path(path).read_bytes()
     except (OSError, ValueError) as error:
@@ -84,13 +89,15 @@ def restore(data: Any, kind: type[T]) -> T:
     """Make a value of plain data that Headworks itself recorded: a task may be assigned to a node that has died.
 
     Args:
-        data: What a JSON reader gives; `$schema` is passed over.
+        data: What a JSON reader gives.
 
     Raises:
-        DocumentError: The data break the schema of the class, or contradict themselves in another way.
+        DocumentError: `$schema` is another document's or major version's, or the data break the schema of the class, or
+            contradict themselves in another way.
     """
-    if isinstance(data, dict):
-        data = {key: value for key, value in data.items() if key != "$schema"}
+    if isinstance(data, dict) and "$schema" in data:
+        data = dict(data)
+        check_version(data.pop("$schema"), kind)
     if kind in (Request, Observation):
         check_counts(data)
     elif kind is Plan:

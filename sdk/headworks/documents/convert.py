@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 
 import attrs
 
-from headworks.documents.schema import LARGEST_AMOUNT, LARGEST_INTEGER, SLOT
+from headworks.documents.schema import IGNORED, LARGEST_AMOUNT, LARGEST_INTEGER, SLOT
 from headworks.errors import DocumentError, known_names, pointer
 from headworks.model import FrozenMap, Plan, Resources, Scores, Slot
 
@@ -32,7 +32,7 @@ def converter() -> cattrs.Converter:
     """The converter of documents."""
     import cattrs  # 60 ms of imports, which a command without documents does not need
 
-    made = cattrs.Converter(omit_if_default=True, forbid_extra_keys=True)
+    made = cattrs.Converter(omit_if_default=True)
     for leaf, hook in LEAVES.items():
         made.register_structure_hook(leaf, hook)
     made.register_structure_hook_func(lambda kind: kind is object, lambda data, _: data)
@@ -173,38 +173,38 @@ def _object_hook(kind: Any, made: cattrs.Converter) -> Hook:
     from cattrs.errors import ClassValidationError
     from cattrs.gen import make_dict_structure_fn
 
-    make = make_dict_structure_fn(kind, made, _cattrs_forbid_extra_keys=True, _cattrs_detailed_validation=True)
+    make = make_dict_structure_fn(kind, made, _cattrs_detailed_validation=True)
+    names = frozenset(field.name for field in attrs.fields(kind) if field.init)
 
     def structure(data: Any, _: Any) -> Any:
         if not isinstance(data, dict):
             raise _is_not("an object", data)
+        if strange := data.keys() - names:
+            _refuse_unknown(strange, names)
         try:
             return make(data, kind)
         except ClassValidationError as error:
-            raise _fault(error, kind) from None
+            raise _fault(error) from None
 
     return structure
 
 
-def _fault(error: cattrs.ClassValidationError, kind: Any) -> DocumentError:
-    """The most telling of an object's faults: an unknown key may be the missing one misspelt."""
-    # cattrs costs 60 ms, which a command without documents does not need.
-    from cattrs.errors import ForbiddenExtraKeysError
+def _refuse_unknown(strange: set[Any], names: frozenset[str]) -> None:
+    """Refuse unknown keys before any other fault: one may be a missing key misspelt."""
+    if unknown := [key for key in strange if not str(key).startswith(IGNORED)]:
+        key = min(unknown, key=str)
+        raise DocumentError(pointer(key), f"unknown key{known_names(key, names)}")
 
+
+def _fault(error: cattrs.ClassValidationError) -> DocumentError:
+    """The most telling of an object's faults."""
     found = {type(each): each for each in reversed(error.exceptions)}
-    if isinstance(extra := found.get(ForbiddenExtraKeysError), ForbiddenExtraKeysError):
-        key = min(extra.extra_fields, key=str)
-        return DocumentError(pointer(key), f"unknown key{known_names(key, _names(kind))}")
     if missing := found.get(KeyError):
         return DocumentError("", f"the key {missing.args[0]!r} is missing")
     first = error.exceptions[0]
     fault = first if isinstance(first, DocumentError) else DocumentError("", str(first))
     notes = getattr(first, "__notes__", ())  # cattrs notes the attribute; a rule of the class itself has none
     return _below(notes[-1].name, fault) if notes else fault
-
-
-def _names(kind: Any) -> list[str]:
-    return [field.name for field in attrs.fields(kind) if field.init]
 
 
 def _is_not(wanted: str, data: Any) -> DocumentError:

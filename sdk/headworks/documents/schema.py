@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import enum
+import re
+import reprlib
 import types
 import typing
 from typing import Any, Literal
 
 import attrs
 
+from headworks.errors import DocumentError
 from headworks.model import FrozenMap, Resources, Slot
 
 MAJOR = 1
-"""Documents of another major version are other documents."""
+"""Documents of another major version are other documents. A minor version adds optional keys."""
+IGNORED = "x-"
+"""A key of an object that begins so is ignored; no key of ours ever does."""
 
 LARGEST_AMOUNT = 1e30
 """Keeps out what JSON can write and no number can hold, such as 1e400."""
@@ -42,14 +47,31 @@ def schema_id(kind: type) -> str:
     return f"urn:headworks:schema:{kind.__name__.lower()}:{MAJOR}"
 
 
+def version_pattern(kind: type) -> str:
+    """The expression that `$schema` of a document matches: the `$id`, with any minor version."""
+    return rf"^{schema_id(kind)}(\.[0-9]{{1,9}})?$"
+
+
+def check_version(named: Any, kind: type) -> None:
+    """Check the `$schema` that a document names.
+
+    Raises:
+        DocumentError: It is another document's, or of another major version.
+    """
+    if not isinstance(named, str) or not re.search(version_pattern(kind), named):
+        said = f"{reprlib.repr(named)} is not the schema of a {kind.__name__.lower()} that this version reads"
+        raise DocumentError("/$schema", f"{said}: {schema_id(kind)}")
+
+
 def schema_of(kind: type) -> dict[str, Any]:
     """The schema of documents that hold a value of `kind`.
 
-    Every attrs class that it reaches is a definition. Unknown keys are refused; every amount is 0 or more.
+    Every attrs class that it reaches is a definition. Unknown keys are refused but for `x-` ones; every amount is 0 or
+    more.
     """
     definitions: dict[str, Any] = {}
     root = _object(kind, definitions)
-    root["properties"]["$schema"] = {"type": "string"}
+    root["properties"]["$schema"] = {"type": "string", "pattern": version_pattern(kind)}
     return {
         "$schema": "http://json-schema.org/draft-07/schema#",
         "$id": schema_id(kind),
@@ -67,6 +89,7 @@ def _object(kind: type, definitions: dict[str, Any]) -> dict[str, Any]:
         "description": (kind.__doc__ or kind.__name__).partition("\n")[0],
         "properties": {field.name: _type(hints[field.name], definitions) for field in fields},
         "required": [field.name for field in fields if field.default is attrs.NOTHING],
+        "patternProperties": {f"^{IGNORED}": {}},
         "additionalProperties": False,
     }
 

@@ -52,7 +52,7 @@ def spoilt(draw, kind):
         keys = sorted(part) if isinstance(part, dict) else range(len(part))
         change = draw(st.sampled_from(["replace", "replace", "remove", "add"]))
         if change == "add" and isinstance(part, dict):
-            part[draw(st.sampled_from(["unknown", "", "a/b", "cpu", "id"]))] = draw(OTHERS)
+            part[draw(st.sampled_from(["unknown", "", "a/b", "cpu", "id", "x-note"]))] = draw(OTHERS)
         elif change == "add":
             part.append(draw(OTHERS))
         elif keys and change == "remove":
