@@ -22,7 +22,10 @@ SCHEDULER = "dstorm"
 """The scheduler of commands that are told none."""
 
 request_argument = click.argument("request", metavar="REQUEST", shell_complete=requests)
-REQUEST_HELP = "REQUEST is a request document, - for stdin, or PLUGIN:WORKLOAD (see `headworks workloads`)."
+REQUEST_HELP = (
+    "REQUEST is a request document in JSON, YAML or TOML, - for JSON from stdin, or PLUGIN:WORKLOAD "
+    "(see `headworks workloads`)."
+)
 
 EXIT = {Status.OK: 0, Status.INFEASIBLE: 1, Status.HELD: 3}
 

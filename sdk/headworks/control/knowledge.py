@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from headworks.documents import structure
-from headworks.documents.strict_json import parse
+from headworks.documents.formats import parse
 from headworks.errors import DocumentError
 from headworks.model import Kind, Observation, Resources
 from headworks.model.knowledge import Knowledge
@@ -106,7 +106,7 @@ def read_knowledge(path: Path) -> Knowledge:
         DocumentError: It cannot be read, is neither, or has an amount that is none.
     """
     try:
-        data = parse(path.read_bytes())
+        data = parse(path.read_bytes(), path.name)
     except OSError as error:
         raise DocumentError("", f"cannot be read: {error.strerror}") from None
     return structure({"profiles": data} if isinstance(data, list) else data, Knowledge)

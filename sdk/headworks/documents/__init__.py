@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import attrs
 
 from headworks.documents.convert import converter
+from headworks.documents.formats import parse
 from headworks.documents.schema import check_version, schema_id
-from headworks.documents.strict_json import decoded, parse
+from headworks.documents.strict_json import decoded
 from headworks.errors import DocumentError
 from headworks.model import Constraint, Flow, FrozenMap, Observation, Plan, Profile, Request, Stream, StreamSample
 from headworks.model.validate import check_assigned, check_counts, check_places, check_request
@@ -31,15 +32,15 @@ def loads(text: str | bytes, kind: type[T], *, source: str = "") -> T:
     """Read a document.
 
     Args:
-        text: JSON, UTF-8.
+        text: JSON, UTF-8; YAML or TOML if the name of its file says so.
         kind: The class to make of it: `Request`, `Plan`, `Observation` or any other class of the model.
-        source: The file, for messages.
+        source: The file, for messages; see `headworks.documents.formats.parse`.
 
     Raises:
         DocumentError: The text is no JSON, holds NaN or a key twice, breaks its schema, or contradicts itself.
     """
     try:
-        return structure(parse(text), kind)
+        return structure(parse(text, source), kind)
     except DocumentError as error:
         raise DocumentError(error.pointer, error.message, source) from None
 

@@ -65,11 +65,11 @@ def parse(text: str | bytes) -> Any:
         return made
 
     plain = decoded(text) if isinstance(text, bytes) else text
-    _check_density(plain)
+    check_density(plain)
     try:
         data = json.loads(plain, object_pairs_hook=pairs, parse_constant=constant)
         if not faults and "\\u" in plain:
-            json.dumps(data, ensure_ascii=False).encode()  # refuses half of a surrogate pair
+            refuse_halves(data)
     except DocumentError:
         raise
     except (ValueError, RecursionError) as error:
@@ -79,7 +79,19 @@ def parse(text: str | bytes) -> Any:
     return data
 
 
-def _check_density(text: str) -> None:
+def refuse_halves(data: Any) -> None:
+    """Refuse half of a surrogate pair, which an escape can write and UTF-8 cannot.
+
+    Raises:
+        DocumentError: A text has one.
+    """
+    try:
+        json.dumps(data, ensure_ascii=False).encode()
+    except ValueError as error:
+        raise _no_json(error) from None
+
+
+def check_density(text: str) -> None:
     """Refuse a text that is nothing but brackets and commas, before it becomes values of many times its size.
 
     Raises:
