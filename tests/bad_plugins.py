@@ -18,6 +18,7 @@ HOOKS = {
     "headworks_review": lambda host: host.review(request([node("a")], [topology("t", component("c", 1))]), Plan()),
     "headworks_workloads": lambda host: host.workloads("bad"),
     "headworks_documents": lambda host: host.gather("headworks_documents"),
+    "headworks_recognise": lambda host: host.call("bad", "headworks_recognise", document={}),
     "headworks_needs": lambda host: host.gather("headworks_needs"),
     "headworks_examine": lambda host: host.call("bad", "headworks_examine", installation=None),
     "headworks_analyse": lambda host: host.analyse("bad", Observation()),

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 PAGES = sorted((Path(__file__).parents[1] / "docs").glob("*.md"))
 BLOCK = re.compile(r"(?P<head><!-- generated: (?P<name>[\w-]+) -->\n)(?P<text>.*?)(?P<end><!-- end -->\n)", re.DOTALL)
 HOOKS = {
-    "Every plugin": ("describe", "needs", "workloads", "documents"),
+    "Every plugin": ("describe", "needs", "workloads", "documents", "recognise"),
     "Scheduler": ("schedule", "prepare", "analyse"),
     "Monitor": ("open", "run", "observe"),
     "Executor": ("preflight", "execute", "rollback", "keeps", "scale", "intake"),

@@ -12,6 +12,7 @@ from headworks_local.java import java_finding
 from headworks_storm.executor import execute, keeps, preflight, rollback
 from headworks_storm.monitor import observe
 from headworks_storm.workload.catalogue import workloads
+from headworks_storm.workload.foreign import recognise
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -118,6 +119,15 @@ class Storm:
     def headworks_documents(self) -> Mapping[str, Mapping[str, Any]]:
         """The two documents between Nimbus and `headworks serve storm`, whose other end is a Java class."""
         return {name: json.loads(headworks_schemas.read(name)) for name in ("storm-answer", "storm-round")}
+
+    @hookimpl
+    def headworks_recognise(self, document: Any) -> str:
+        """Recognise what people of Storm have at hand; see `headworks_storm.workload.foreign.recognise`.
+
+        Args:
+            document: The plain data.
+        """
+        return recognise(document)
 
     @hookimpl
     def headworks_examine(self, installation: Path) -> Sequence[Finding]:

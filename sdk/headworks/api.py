@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import time
@@ -11,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from headworks.documents import digest, loads, read, structure
+from headworks.documents import digest, loads, read_text, structure
+from headworks.documents.formats import parse
 from headworks.errors import DocumentError, OptionError, PluginError, known_names
 from headworks.model import Bound, Plan, Request, Status
 from headworks.model.plan import FULLER, html_table
@@ -193,7 +195,7 @@ def find_request(text: str, host: PluginHost) -> Request:
         DocumentError: It is no file and no workload, or not a valid request.
     """
     if text == "-":
-        return loads(sys.stdin.buffer.read(), Request, source="standard input")
+        return _read(sys.stdin.buffer.read(), "standard input", host)
     plugin, colon, name = text.partition(":")
     if colon and not os.path.exists(text):  # noqa: PTH110 - a long text is no error here
         if plugin in host:
@@ -202,7 +204,25 @@ def find_request(text: str, host: PluginHost) -> Request:
             raise DocumentError(
                 "", f"{text} is no file, and no plugin is named {plugin!r}{_with_workloads(plugin, host)}"
             )
-    return read(text, Request)
+    return _read(read_text(text), text, host)
+
+
+def _read(text: str | bytes, source: str, host: PluginHost) -> Request:
+    """The request that a text is, or an error that says what it is instead, if a plugin knows that."""
+    try:
+        return loads(text, Request, source=source)
+    except DocumentError as error:
+        said = _recognised(text, source, host)
+        raise (DocumentError("", said, source) if said else error) from None
+
+
+def _recognised(text: str | bytes, source: str, host: PluginHost) -> str:
+    with contextlib.suppress(DocumentError, PluginError):
+        document = parse(text, source)
+        for name in host.having("headworks_recognise"):
+            if said := host.call(name, "headworks_recognise", document=document):
+                return str(said)
+    return ""
 
 
 def workload(name: str, *, host: PluginHost | None = None) -> Request:
@@ -246,7 +266,7 @@ def load_request(request: Request | Mapping[str, Any] | str | Path, host: Plugin
     if isinstance(request, str) and request != "-":
         return find_request(request, host or PluginHost.load())
     if isinstance(request, str | Path):
-        return read(request, Request)
+        return _read(read_text(request), str(request), host or PluginHost.load())
     if isinstance(request, Mapping):
         return structure(dict(request), Request)
     raise DocumentError("", f"a {type(request).__name__} is no request, nor a document, a path or PLUGIN:WORKLOAD")

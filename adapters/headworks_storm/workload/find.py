@@ -10,10 +10,11 @@ import attrs
 
 from headworks.api import find_request
 from headworks.documents import structure
-from headworks.documents.strict_json import parse
+from headworks.documents.formats import parse
 from headworks.errors import DocumentError
 from headworks.model import Profile, Topology
 from headworks_storm.workload.describe import Load, describe
+from headworks_storm.workload.foreign import recognise
 
 if TYPE_CHECKING:
     from headworks import PluginHost
@@ -73,10 +74,12 @@ def find_submission(word: str, host: PluginHost) -> Submission:
 def _topology(word: str) -> Topology | None:
     """The topology of a document that has components of its own; None if it is no such document."""
     try:
-        data = parse(Path(word).read_bytes())
+        data = parse(Path(word).read_bytes(), word)
     except (OSError, ValueError, DocumentError):
         return None
-    return structure(data, Topology) if isinstance(data, dict) and "components" in data else None
+    if not isinstance(data, dict) or "components" not in data or recognise(data):
+        return None
+    return structure(data, Topology)
 
 
 def read_text(file: Path | None) -> str:

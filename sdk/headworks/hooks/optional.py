@@ -33,6 +33,14 @@ class PluginSpec:
     def headworks_documents(self) -> Mapping[str, type | Mapping[str, Any]]:  # type: ignore[empty-body]
         """Name the documents that the plugin defines, each as an attrs class or a JSON Schema. Optional."""
 
+    @hookspec
+    def headworks_recognise(self, document: Any) -> str:  # type: ignore[empty-body]
+        """Recognise a foreign document that was given as a request, and name the command for it. Optional; pure.
+
+        The document is plain data: dicts, lists, texts, numbers, booleans and None. Return "" for all that you do not
+        know.
+        """
+
 
 class SchedulingSpec:
     """Optional hooks of a scheduler."""

@@ -56,6 +56,7 @@ FITTING = {
     **{hook: {"answers None"} for hook in MANY},
     **{hook: {"answers a mapping"} for hook, kind in ONE.items() if isinstance({}, kind)},
     "headworks_run": {"answers a number"},
+    "headworks_recognise": {"answers a text"},
 }
 
 
