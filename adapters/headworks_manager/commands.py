@@ -86,7 +86,7 @@ def list_command(database: str | None, *, as_json: bool) -> None:
 @database_option
 @json_option
 def set_command(name: str, why: str, database: str | None, *, as_json: bool, **given: Any) -> None:
-    """Register the topology NAME, or change what is given."""
+    """Register the topology NAME, or change the given values."""
     names = {"level": "priority", "desired": "desired_nodes", "minimum": "minimum_nodes"}
     fields = {names.get(key, key): _number(key, value) for key, value in given.items() if value is not None}
     with open_store(database) as store:

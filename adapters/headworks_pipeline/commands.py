@@ -95,7 +95,7 @@ def pipeline() -> None:
 @click.option(
     "--cache",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Folder of working copies of what is in object stores; default: the cache of the user.",
+    help="Folder for working copies of object stores; default: the cache of the user.",
 )
 @place_options
 @_amount_options
@@ -254,7 +254,7 @@ def profile(
 @samples_argument
 @json_option
 def compact_command(*, samples: Path, as_json: bool) -> None:
-    """Make one file of the small ones of each hour of SAMPLES that is over; tables need not be made again.
+    """Merge the small files of each past hour of SAMPLES; tables need not be made again.
 
     Small files are removed ten minutes after that, by the next pass, when nobody reads them any more.
     """
@@ -272,9 +272,9 @@ def compact_command(*, samples: Path, as_json: bool) -> None:
 @click.option("--before", metavar="YYYY-MM-DDTHH", help="All hours before this one.")
 @json_option
 def forget_command(*, output: Path, hours: tuple[str, ...], before: str | None, as_json: bool) -> None:
-    """Remove the tables of HOURS; the next run makes those again whose samples are there.
+    """Remove the tables of HOURS; the next run makes them again if their samples are there.
 
-    Nothing else removes results but `--keep`: samples that are gone take nothing back.
+    Only this command and `--keep` remove results. Samples that are gone take nothing back.
     """
     # pyarrow and cattrs cost 0.3 s, which a list of commands does not need.
     from headworks_pipeline.tables.store import Store, forget
@@ -288,7 +288,7 @@ def forget_command(*, output: Path, hours: tuple[str, ...], before: str | None, 
 @output_option
 @json_option
 def show(*, output: Path, as_json: bool) -> None:
-    """Print what a folder of results knows; no Spark is started."""
+    """Print the knowledge in a folder of results; no Spark is started."""
     # numpy and cattrs cost 0.3 s, which a list of commands does not need.
     from headworks.documents import read, unstructure
     from headworks.model.knowledge import Knowledge

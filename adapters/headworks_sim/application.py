@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 SETTINGS = settings_of(Timing, Draws)
 """Settings of a simulated engine, wherever there is one: how tasks move, how often supervisors and workers look, the
 seed."""
-trace_option = click.option("--trace", type=click.Path(dir_okay=False), help="Document of what happens when.")
+trace_option = click.option("--trace", type=click.Path(dir_okay=False), help="Document of events and their times.")
 
 
 @click.command("sim", add_help_option=False, params=[option_of(each) for each in SETTINGS])

@@ -45,7 +45,7 @@ def up(cores: tuple[int, ...], *, apart: ApartOptions, as_json: bool) -> None:
 @spark.command()
 @click.option("--json", "as_json", is_flag=True, help="Print the jar as JSON.")
 def prepare(*, as_json: bool) -> None:
-    """Compile Headworks's task scheduler against this Spark, which the first session would do else."""
+    """Compile Headworks's task scheduler against this Spark; otherwise the first session does."""
     # 0.15 s that a list of commands does not need.
     from headworks_spark.driver.jar import scheduler_jar, spark_home
 

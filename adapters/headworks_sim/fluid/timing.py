@@ -38,9 +38,11 @@ class Timing:
     """
 
     style: Style = attrs.field(default="executor", metadata={"help": "How tasks move."})
-    supervisor_cycle: float = attrs.field(default=10.0, metadata={"help": "T_S, seconds.", "least": 0})
-    worker_cycle: float = attrs.field(default=3.0, metadata={"help": "T_W, seconds.", "least": 0})
-    kill_delay: float = attrs.field(default=2.0, metadata={"help": "D_K, seconds.", "least": 0})
+    supervisor_cycle: float = attrs.field(
+        default=10.0, metadata={"help": "Supervisors' cycle (T_S), seconds.", "least": 0}
+    )
+    worker_cycle: float = attrs.field(default=3.0, metadata={"help": "Workers' cycle (T_W), seconds.", "least": 0})
+    kill_delay: float = attrs.field(default=2.0, metadata={"help": "Delay of a kill (D_K), seconds.", "least": 0})
     start: float = 5.3
     restart: float = 14.0
     stop: float = 30.0
@@ -70,7 +72,7 @@ class Span:
         default=None,
         metadata={"help": "Seconds before them that are left out: 60, or 0 if tasks of the request run.", "least": 0},
     )
-    window: float = attrs.field(default=10.0, metadata={"help": "Simulated seconds that a look takes.", "above": 0})
+    window: float = attrs.field(default=10.0, metadata={"help": "Simulated seconds to measure.", "above": 0})
     interval: float = attrs.field(default=20.0, metadata={"help": "Simulated seconds between two rounds.", "least": 0})
 
 
@@ -82,4 +84,4 @@ class Draws:
         seed: Of the moments at which supervisors and workers look.
     """
 
-    seed: int = attrs.field(default=0, metadata={"help": "Of the moments at which supervisors look."})
+    seed: int = attrs.field(default=0, metadata={"help": "Seed of the moments at which supervisors look."})

@@ -47,7 +47,11 @@ def demo(
     apart: ApartOptions,
     as_json: bool,
 ) -> None:
-    """Place a real PySpark query on a real three-node cluster, and measure what that wins."""
+    """Place a real PySpark query on a real three-node cluster, and measure the gain.
+
+    The query reads a year of flights. While it runs, one scheduler after the other places its tasks. The page
+    demo.html has the curves of batches under each placement. Nodes that are apart have 20mbit each by default.
+    """
     if context.invoked_subcommand is not None:
         return
     # 0.1 s that a list of commands, which imports this module, does not need.

@@ -44,7 +44,7 @@ def command(
     output: Path | None,
     as_json: bool,
 ) -> None:
-    """Say of LOG, an event log of Spark or its URL in an object store, why batches take as long as they do.
+    """Explain the duration of batches from LOG, an event log of Spark or its URL in an object store.
 
     For each stage skew, locality and bytes, and the seconds that a batch would take with other numbers of executors,
     or with tasks where a scheduler would put them. Nothing has to be installed where the log was written.

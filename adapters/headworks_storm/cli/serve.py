@@ -104,8 +104,7 @@ def storm(
     """Answer the scheduling rounds of a Storm cluster, and run the control loop on it.
 
     Executors without a slot are placed in the round that shows them. Running executors move when the scheduler's
-    analysis of what was measured calls for it; those of a scheduler without an analysis stay, but for --replan and
-    --priorities.
+    analysis calls for it. Without an analysis they stay, unless you give --replan or --priorities.
     """
     # numpy, cattrs and asyncio cost 0.3 s, which the list of commands does not need.
     from headworks.control.loop import Control

@@ -32,7 +32,7 @@ share = FiniteRange(min=0)
 
 @click.command()
 @click.argument("words", nargs=-1, metavar="DOCUMENT | [ARGUMENTS]...")
-@click.option("--jar", type=FILE, help="Submit what this jar builds, as `storm jar` does.")
+@click.option("--jar", type=FILE, help="Submit the topology that this jar builds, as `storm jar` does.")
 @click.option("--class", "main", metavar="CLASS", help="The main class in the jar.")
 @click.option("--name", help="Name of the topology, its id by default.")
 @click.option("--workers", type=click.IntRange(min=1), help="Worker processes to ask for.")
@@ -218,7 +218,7 @@ def kill(name: str, wait: int | None, home: Path | None, *, as_json: bool) -> No
 
 @click.command()
 @click.option("-O", "--output", type=click.Path(file_okay=False, path_type=Path), default=Path(), help="Folder.")
-@click.option("--seats", is_flag=True, help="Write that of seats too, for a Nimbus that rewrites topologies.")
+@click.option("--seats", is_flag=True, help="Write the jar for seats too, for a Nimbus that rewrites topologies.")
 @json_option
 def jar(output: Path, *, seats: bool, as_json: bool) -> None:
     """Write the jar for a cluster: into extlib-daemon of Nimbus, and into extlib of supervisors for the monitor."""

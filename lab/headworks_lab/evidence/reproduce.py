@@ -43,13 +43,11 @@ def command(
 ) -> None:
     """Recompute the figures that the paper of PLUGIN prints, of every plugin by default.
 
-    A figure that is computed from the paper alone is exact; predicted, if from a model whose numbers were not chosen
-    for it; calibrated (k), if k numbers or readings were chosen so that it comes out; follows, if it follows from other
-    figures; by the variant, if another algorithm than the published one arrives at it; not reproducible, because of
-    what the note says. What no paper prints is worked by hand. With --live real
-    engines are started, and what they did is measured, whatever it is. An improved variant is shown beside the
-    published scheduler and the optimum, proved or bounded. Exit code 1: some figure differs from what its plugin
-    expects, or a variant is worse than the published scheduler.
+    Each figure has a status: exact (from the paper alone), predicted (by a model whose numbers were not chosen for it),
+    calibrated (by k chosen numbers), follows (from other figures), by the variant (of the algorithm), worked by hand,
+    or not reproducible, with a note. With --live, real engines are started and measured. An improved variant is shown
+    beside the published scheduler and the optimum, proved or bounded. Exit code 1: a figure differs from the
+    expectation of its plugin, or a variant is worse than the published scheduler.
     """
     # numpy, cattrs and rich cost 0.2 s, which the list of commands does not need.
     from headworks.documents import unstructure, write_text

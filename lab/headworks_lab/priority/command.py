@@ -23,7 +23,7 @@ FEEDS = {"rate": 6.67, "proportion": 0.5, "tuples": 800, "service": 0.4}
 
 
 @click.command()
-@click.option("--use-case", default="1", show_default=True, type=click.Choice(("1", "2")), help="Which of chapter 4.")
+@click.option("--use-case", default="1", show_default=True, type=click.Choice(("1", "2")), help="Use case to run.")
 @click.option(
     "-s",
     "--scheduler",

@@ -54,14 +54,18 @@ def _machines(_context: click.Context, _parameter: click.Parameter, value: tuple
     help="A machine type: its CPU points, and options of its workers' JVM.",
 )
 @click.option(
-    "--factor", default=4.0, show_default=True, type=FiniteRange(1, min_open=True), help="Of the rate, each level."
+    "--factor",
+    default=4.0,
+    show_default=True,
+    type=FiniteRange(1, min_open=True),
+    help="Factor of the rate, level by level.",
 )
 @click.option("--levels", default=6, show_default=True, type=click.IntRange(min=1), help="Levels at most.")
 @click.option("--window", default=10.0, show_default=True, type=FiniteRange(min=1), help="Seconds of each level.")
 @click.option(
     "--transfer",
     is_flag=True,
-    help="Also measure what a tuple costs between workers, from pairs of placements of the same rates.",
+    help="Also measure the cost of a tuple between workers, from pairs of placements of the same rates.",
 )
 @click.option("--text", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="The text that is read.")
 @click.option("--version", default=STORM, show_default=True, help="Release of Storm.")
@@ -93,7 +97,7 @@ def profile(
     raised until no more is processed. At the point of highest CPU use e is what Storm takes to execute a tuple, and MET
     what the CPU does beyond. All types are this machine: they differ in their declared points and in the JVM's options.
 
-    With `--transfer` the components run in one worker, in two of this machine, and on two nodes: what CPU grows by with
+    With `--transfer` the components run in one worker, in two of this machine, and on two nodes: the growth of CPU with
     tuples is the cost of their way.
     """
     # numpy, cattrs and psutil cost 0.5 s, which the list of commands does not need.

@@ -50,7 +50,7 @@ def _networks(_context: click.Context, _parameter: click.Parameter, value: str) 
     multiple=True,
     required=True,
     shell_complete=scheduler_names,
-    help="Name of a scheduler; that of a real engine is the one it has without Headworks.",
+    help="Name of a scheduler; the name of a real engine stands for its own scheduler.",
 )
 @click.option("--nodes", default="own", show_default=True, callback=_counts, help="Numbers of nodes, such as own,8,16.")
 @click.option(

@@ -35,7 +35,7 @@ class Pace:
         default=None, metadata={"help": "Stop after so many rounds; endless by default.", "least": 1}
     )
     replan: bool = attrs.field(
-        default=False, metadata={"help": "Plan in every round, whatever the scheduler's analysis says."}
+        default=False, metadata={"help": "Plan in every round, even if the scheduler's analysis sees no need."}
     )
 
 

@@ -126,26 +126,26 @@ class Guards:
         default=None,
         metadata={
             "name": "min_gain",
-            "help": "Least gain of a plan over what runs, in the goal or else in any figure: of traffic as a share of "
-            f"all traffic, else relative. By default 0, but for schedulers that are traffic-aware {LEAST_GAIN:g}, and "
-            "as much again, up to 0.05, for each executor that would restart beside one that moves.",
+            "help": "Least gain of a plan over the running assignment, in the goal or else in any figure: a share of "
+            f"all traffic, else relative. Default: 0; for traffic-aware schedulers {LEAST_GAIN:g}, and as much again, "
+            "up to 0.05, for each executor that would restart beside one that moves.",
             "least": 0,
             "most": 1,
         },
     )
     goal: Goal | None = attrs.field(
         default="load",
-        metadata={"help": "Undo a plan after which this got worse; load is throughput and latency at an equal load."},
+        metadata={"help": "Undo a plan if this figure gets worse; load is throughput and latency at an equal load."},
     )
-    worse: float = attrs.field(default=0.1, metadata={"help": "Relative loss in the goal that is borne.", "least": 0})
+    worse: float = attrs.field(default=0.1, metadata={"help": "Accepted relative loss in the goal.", "least": 0})
     settle: int = attrs.field(default=2, metadata={"help": "Rounds before a plan is judged.", "least": 1})
     reassert: int = attrs.field(
-        default=3, metadata={"help": "How often to ask again while tasks are not where asked.", "least": 0}
+        default=3, metadata={"help": "Times to ask again while tasks are elsewhere.", "least": 0}
     )
     give_up: int = attrs.field(
         default=3,
         metadata={
-            "help": "Equal failures in a row after which what runs stays until nodes, topologies or priorities change.",
+            "help": "Equal failures in a row after which plans are held until nodes, topologies or priorities change.",
             "least": 1,
         },
     )

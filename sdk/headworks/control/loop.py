@@ -88,7 +88,7 @@ class Control:
     undrained: Undrained = attrs.field(
         default="keep",
         metadata={
-            "help": "What follows if they are not: wait on, keep the old allocation, or force the change.",
+            "help": "If they are not empty by then: wait on, keep the old allocation, or force the change.",
             "takes": "wait, keep or force",
             "metavar": "wait|keep|force",
         },

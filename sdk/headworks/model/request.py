@@ -159,12 +159,12 @@ class Limits:
     restarts: bool = True
     slowdown: float | None = attrs.field(
         default=1.0,
-        metadata={"help": "Times as long as by the engine's own scheduler that a batch may take.", "least": 1},
+        metadata={"help": "Longest batch, as a multiple of its time under the engine's own scheduler.", "least": 1},
     )
     fill: float | None = attrs.field(
         default=None,
         metadata={
-            "help": "Share of each node's CPU to plan for, at most, where tasks fit.",
+            "help": "Share of each node's CPU to plan for, if tasks fit.",
             "above": 0,
             "most": 1,
             "default": FILL,

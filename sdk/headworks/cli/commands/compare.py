@@ -43,9 +43,9 @@ def command(
     html: Path | None,
     as_json: bool,
 ) -> None:
-    """Plan each REQUEST with several schedulers and compare what they decide.
+    """Plan each REQUEST with several schedulers and compare the plans.
 
-    Where a scheduler knows the optimum or a bound, every plan's gap to it is shown.
+    If a scheduler knows the optimum or a bound, every plan's gap to it is shown.
     """
     # numpy, cattrs and rich cost 0.2 s, which the list of commands does not need.
     from headworks.api import compare, find_request, limited

@@ -41,13 +41,13 @@ NO_OPENING = (
     "--explain",
     metavar="RULE",
     shell_complete=rules,
-    help="Say what a rule promises and on what it is tried, and nothing else.",
+    help="Print only the promise of a rule, and the requests on which it is tried.",
 )
 @click.option("--master", help="Address of a running engine; one is started on this machine by default.")
 @click.option("--window", type=SECONDS, default=5.0, show_default=True, help="Seconds that an engine measures.")
-@click.option("--budget", type=SECONDS, default=30.0, show_default=True, help="Seconds that measuring takes beyond it.")
+@click.option("--budget", type=SECONDS, default=30.0, show_default=True, help="Seconds to measure beyond the window.")
 @click.option(
-    "--patience", type=SECONDS, default=60.0, show_default=True, help="Seconds until a lost node, or an end, is seen."
+    "--patience", type=SECONDS, default=60.0, show_default=True, help="Seconds in which a loss or the end must be seen."
 )
 @json_option
 @click.pass_context
@@ -72,8 +72,8 @@ def command(
     An engine runs APPLICATION, as `headworks run` does: on at least two nodes, with room for a task to move. Options of
     the application follow `--`.
 
-    What fails comes with the rule's words, the smallest request found that breaks it, and the command that plans it
-    again. Where the scheduler raises, its traceback is shown.
+    For each broken rule you get its words, the smallest request found that breaks it, and the command that plans that
+    request again. If the scheduler raises, its traceback is shown.
     """
     # numpy, cattrs and rich cost 0.2 s, which the list of commands does not need.
     from headworks.testing.engines.trial import EngineTrial

@@ -37,7 +37,7 @@ class Doctor(click.Command):
 @json_option
 @click.pass_context
 def command(context: click.Context, /, *, as_json: bool, **homes: Path | None) -> None:
-    """Check Python, packages, Java and every plugin; name a fix for what is wrong."""
+    """Check Python, packages, Java and every plugin; name a fix for each fault."""
     # numpy, cattrs and rich cost 0.2 s, which the list of commands does not need.
     from headworks.documents import unstructure
 

@@ -39,7 +39,7 @@ COMPARED = ("record", "round", "plan of", "status", "between nodes", "nodes", "f
 
 @click.group("journal")
 def command() -> None:
-    """Read what --journal kept: rounds, and their decisions made again."""
+    """Read a journal: show its rounds, or make their decisions again."""
 
 
 def _decisions(file: Path, records: Iterable[int]) -> Iterator[Decision]:

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 @click.argument("name", required=False, shell_complete=plugin_names("headworks_describe"))
 @json_option
 def command(*, name: str | None, as_json: bool) -> None:
-    """List plugins: what each one is, its options, and how many workloads it names.
+    """List plugins with their kind, their options and the number of their workloads.
 
-    With NAME, the options of that one: what each takes, and its default.
+    With NAME, list the options of that plugin with their values and defaults.
     """
     host = plugins()
     if name is not None:

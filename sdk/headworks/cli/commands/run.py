@@ -76,9 +76,9 @@ def command(
 ) -> None:
     """Run APPLICATION on an engine and place its tasks, round after round.
 
-    For `--engine spark`, APPLICATION is a Python file, which runs as spark-submit would run it, whatever it does: its
-    end is the end of the command, and its exit code the command's. What follows it are its own arguments. With --json
-    each round is one line, and what the application prints goes to stderr.
+    For `--engine spark`, APPLICATION is a Python file, which runs as spark-submit would run it. The command ends with
+    it and has its exit code. Words after it are its own arguments. With --json each round is one line, and the output
+    of the application goes to stderr.
     """
     # numpy, cattrs and rich cost 0.2 s, which the list of commands does not need.
     from headworks.control.loop import Control, Loop
