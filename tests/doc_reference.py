@@ -10,7 +10,10 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import click
+
 from headworks import hooks
+from headworks.cli.main import headworks
 from headworks.plugins.guard import DEADLINES
 
 if TYPE_CHECKING:
@@ -28,6 +31,8 @@ HOOKS = {
     "Installation of an engine": ("examine",),
 }
 """Hooks by the kind of plugin that has them, in the order of the page."""
+SHARED = 5
+"""With more options of `headworks run` than these, a command names them only."""
 
 
 def hook_reference() -> Iterator[str]:
@@ -46,7 +51,51 @@ def hook_reference() -> Iterator[str]:
         raise ValueError(f"hooks of no kind: {', '.join(found)}")
 
 
-REFERENCES: dict[str, Callable[[], Iterator[str]]] = {"hooks": hook_reference}
+def command_reference() -> Iterator[str]:
+    """A heading, the usage, the help and the options of every command, without those of the group of all."""
+    of_loop = dict(_options(_command("run")))
+    for name, command in _commands(headworks, "headworks"):
+        depth = min(name.count(" ") + 1, 3)
+        yield f"{'#' * depth} {name}"
+        usage = command.collect_usage_pieces(click.Context(command))
+        yield f"```text\n{' '.join((name, *usage))}\n```"
+        yield re.sub(r"^\\b\n", "", inspect.cleandoc(command.help or ""), flags=re.MULTILINE)
+        options = dict(_options(command))
+        shared = [each for each in options if of_loop.get(each) == options[each]] if name != "headworks run" else []
+        shared = shared if len(shared) > SHARED else []
+        if rows := [f"| `{each}` | {text} |" for each, text in options.items() if each not in shared]:
+            yield "\n".join(("| option | meaning |", "|---|---|", *rows))
+        if shared:
+            names = ", ".join(f"`{each.split()[0].rstrip(',')}`" for each in shared)
+            yield f"These options are those of [headworks run](#headworks-run): {names}."
+
+
+def _command(name: str) -> click.Command:
+    return next(command for found, command in _commands(headworks, "headworks") if found == f"headworks {name}")
+
+
+def _commands(group: click.Group, name: str) -> Iterator[tuple[str, click.Command]]:
+    """Every command below a group, by its words."""
+    context = click.Context(group)
+    for each in group.list_commands(context):
+        command = group.get_command(context, each)
+        if command is not None:
+            yield f"{name} {each}", command
+            if isinstance(command, click.Group):
+                yield from _commands(command, f"{name} {each}")
+
+
+def _options(command: click.Command) -> Iterator[tuple[str, str]]:
+    """Options of a command as cells of a table: how each is written, and its help."""
+    context = click.Context(command)
+    for each in command.get_params(context):
+        record = each.get_help_record(context)
+        if record is not None and isinstance(each, click.Option) and not {*each.opts} & {"--help", "--json"}:
+            name, text = (cell.replace("|", "\\|") for cell in record)
+            yield name.replace(" RANGE", ""), text
+
+
+REFERENCES: dict[str, Callable[[], Iterator[str]]] = {"commands": command_reference, "hooks": hook_reference}
 
 
 def made(page: str) -> str:

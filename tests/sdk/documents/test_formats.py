@@ -19,7 +19,7 @@ from headworks.documents.formats import parse
 from headworks.errors import DocumentError
 from headworks.model import Request
 
-PAGE = (Path(__file__).parents[3] / "docs" / "commands.md").read_text()
+PAGE = (Path(__file__).parents[3] / "docs" / "documents.md").read_text()
 HAND = {name: re.search(f"^```{name}\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)[1] for name in ("yaml", "toml")}
 """The examples of the page."""
 TEXTS = st.text(st.characters(exclude_categories=["Cs", "Cc"]))

@@ -65,7 +65,7 @@ def test_the_shell_has_racks_of_its_own_and_nothing_of_them_is_outside():
 
 
 def test_the_shell_is_the_documented_one():
-    assert f"\n{SHELL}\n" in (TESTS.parent / "docs" / "commands.md").read_text()
+    assert f"\n{SHELL}\n" in (TESTS.parent / "docs" / "local-clusters.md").read_text()
 
 
 @pytest.fixture
