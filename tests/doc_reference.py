@@ -5,8 +5,10 @@ Between `<!-- generated: NAME -->` and `<!-- end -->` of a page stands what the 
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
+import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +21,8 @@ from headworks.plugins.guard import DEADLINES
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-PAGES = sorted((Path(__file__).parents[1] / "docs").glob("*.md"))
+ROOT = Path(__file__).parents[1]
+PAGES = sorted((ROOT / "docs").glob("*.md"))
 BLOCK = re.compile(r"(?P<head><!-- generated: (?P<name>[\w-]+) -->\n)(?P<text>.*?)(?P<end><!-- end -->\n)", re.DOTALL)
 HOOKS = {
     "Every plugin": ("describe", "needs", "workloads", "documents", "recognise"),
@@ -95,7 +98,40 @@ def _options(command: click.Command) -> Iterator[tuple[str, str]]:
             yield name.replace(" RANGE", ""), text
 
 
-REFERENCES: dict[str, Callable[[], Iterator[str]]] = {"commands": command_reference, "hooks": hook_reference}
+def floors() -> dict[str, list[list[str]]]:
+    """Rooms of each package by floor, the highest first, as import-linter asserts them."""
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    return {
+        each["containers"][0]: [re.sub(r"[() ]", "", layer).split("|") for layer in each["layers"]]
+        for each in contracts
+        if each["type"] == "layers" and "." not in each["containers"][0]
+    }
+
+
+def room_reference() -> Iterator[str]:
+    """A table of each package: its floors, and the first lines of their modules' docstrings."""
+    for package, rows in floors().items():
+        yield f"### {package}"
+        folder = next(ROOT.glob(f"*/{package}"))
+        lines = [
+            f"| {len(rows) - at if room == row[0] else ''} | `{room}` | {_first_line(folder, room)} |"
+            for at, row in enumerate(rows)
+            for room in row
+        ]
+        yield "\n".join(("| floor | room | content |", "|---|---|---|", *lines))
+
+
+def _first_line(folder: Path, room: str) -> str:
+    file = folder / room / "__init__.py"
+    tree = ast.parse((file if file.exists() else folder / f"{room}.py").read_text(encoding="utf-8"))
+    return (ast.get_docstring(tree) or "").partition("\n")[0].replace("|", "\\|")
+
+
+REFERENCES: dict[str, Callable[[], Iterator[str]]] = {
+    "commands": command_reference,
+    "hooks": hook_reference,
+    "rooms": room_reference,
+}
 
 
 def made(page: str) -> str:
