@@ -9,7 +9,8 @@ from hypothesis import given
 
 import headworks
 import headworks.testing
-from headworks.api import compare, gap_to, limited, load_request, plan, tightest, workload
+from headworks.api import compare, gap_to, limited, load_request, plan, tightest, why, workload
+from headworks.control.journal import Round
 from headworks.documents import digest, dumps, unstructure, write
 from headworks.errors import DocumentError, OptionError, PluginError
 from headworks.model import (
@@ -134,6 +135,20 @@ def test_notebooks_show_plans_and_comparisons_as_tables():
     told = Plan(reasons=(Reason(code="x", subject="x", message="<script>"),), explanation="x")._repr_html_()
     assert "<script>" not in told
     assert "&lt;script&gt;" in told
+
+
+def test_a_prompt_shows_plans_reasons_and_rounds_in_a_line():
+    request = word_count()
+    found = plan(request, "even")
+    told = why(request, next(iter(found.assignment)), "even")
+    done = Round(number=3, outcome="unchanged", message="as it should be", plan=found, notes=("x < y",))
+    placed = f"{len(found.assignment)} tasks on {found.scores.nodes_used} nodes, {len(found.moves)} moves"
+    assert repr(found) == f"<Plan of even: ok, {placed}>"
+    assert repr(told) == f"<Why {told.task}: {told.sentence}>"
+    assert repr(done) == "<Round 3: unchanged: as it should be>"
+    assert told._repr_html_().count("<tr>") == 1 + len(told.alternatives)
+    assert done._repr_html_().count("<table>") == 3
+    assert "<td>note</td><td>x &lt; y</td>" in done._repr_html_()
 
 
 def test_a_long_table_of_a_notebook_is_cut():

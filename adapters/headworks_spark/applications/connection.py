@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from functools import partial
+from html import escape
 from typing import TYPE_CHECKING, Self
 
 from headworks.errors import EngineEndedError
@@ -57,6 +58,15 @@ class Connection:
         self._stack = ExitStack()
         self.recorder = self._stack.enter_context(EventRecorder(spark))
         self._soft = SoftLevel(spark, partial(where_ran, self.recorder))
+
+    def __repr__(self) -> str:
+        """A line: its level, and what was heard so far."""
+        return f"<Connection at level {self.level}, {len(self.recorder.jobs())} jobs heard>"
+
+    def _repr_html_(self) -> str:
+        """The same for a notebook, with the warnings."""
+        said = "".join(f"<li>{escape(each)}</li>" for each in self.warnings)
+        return f"<p>{escape(repr(self))}</p><ul>{said}</ul>"
 
     @property
     def warnings(self) -> tuple[str, ...]:

@@ -45,6 +45,10 @@ class Follower(Generic[P]):
     """The control loop on one query, or all of them, in a daemon thread; what fails there is logged and stays there.
 
     When it ends, for whatever reason, all tasks are left to Spark.
+
+    Attributes:
+        rounds: Number of rounds that it has done.
+        last: The last of them, None before the first.
     """
 
     def __init__(
@@ -77,6 +81,7 @@ class Follower(Generic[P]):
         self._keep = None if samples is None else Keeper(samples, control.engine).keep
         self._journal = None if journal is None else FileJournal(journal, largest=LARGEST)
         self.rounds = 0
+        self.last: Round | None = None
         self._interval = interval
         self._on_round = on_round
         self._began = time.monotonic()
@@ -87,6 +92,16 @@ class Follower(Generic[P]):
             target=self._run, args=[target, control], name="headworks-follower", daemon=True
         )
         self._thread.start()
+
+    def __repr__(self) -> str:
+        """A line: whether it lives, how many rounds it has done, and the last of them."""
+        last = "" if self.last is None else f", the last {self.last!r}"
+        return f"<Follower {'alive' if self.alive else 'ended'}, {self.rounds} rounds{last}>"
+
+    def _repr_html_(self) -> str:
+        """The same for a notebook, with all of the last round."""
+        last = "" if self.last is None else self.last._repr_html_()
+        return f"<p>{'alive' if self.alive else 'ended'}, {self.rounds} rounds</p>{last}"
 
     @property
     def alive(self) -> bool:
@@ -133,6 +148,7 @@ class Follower(Generic[P]):
             done: Any = loop.round()
             self._longest = max(self._longest, time.monotonic() - self._began)
             self.rounds += 1
+            self.last = done
             LOG.info("round %d: %s: %s", done.number, done.outcome, done.message)
             if self._on_round is not None:
                 self._on_round(done)

@@ -17,6 +17,7 @@ import attrs
 from headworks.errors import DocumentError
 from headworks.hooks import Verdict
 from headworks.model import FrozenMap, Plan, Receipt, Request
+from headworks.model.plan import html_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -59,7 +60,7 @@ class Check:
     missed: tuple[str, ...] = ()
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, repr=False)
 class Round:
     """Record of a round in the journal: observation, decision, actions.
 
@@ -82,6 +83,17 @@ class Round:
     scaling: Receipt | None = None
     counts: FrozenMap[str, int] = FrozenMap()
     at: str = ""
+
+    def __repr__(self) -> str:
+        """A line: what it holds is `headworks.documents.dumps(round)`."""
+        return f"<Round {self.number}: {self.outcome}{self.message and ': '}{self.message}>"
+
+    def _repr_html_(self) -> str:
+        """Tables for a notebook: what was done and said, and the plan."""
+        rows = [("round", self.number), ("ended", self.at), ("outcome", self.outcome), ("message", self.message)]
+        rows += [("warning", each) for each in self.warnings] + [("note", each) for each in self.notes]
+        plan = "" if self.plan is None else self.plan._repr_html_()
+        return html_table(("figure", "value"), rows) + plan
 
 
 def now() -> str:

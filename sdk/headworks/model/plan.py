@@ -210,7 +210,7 @@ class Provenance:
     request: str = ""
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, repr=False)
 class Plan:
     """The answer to a request. `assignment` maps task ids to slots; `moves` lead there in order.
 
@@ -254,6 +254,11 @@ class Plan:
         status = "starves" if self.starves else str(self.status)
         remarks = [REMARKS[reason.code] for reason in self.reasons if reason.code in REMARKS and not self.starves]
         return ", ".join([status, *dict.fromkeys(remarks), *(["repaired"] if self.repaired else [])])
+
+    def __repr__(self) -> str:
+        """A line: what it holds is `headworks.documents.dumps(plan)`."""
+        placed = f"{len(self.assignment)} tasks on {self.scores.nodes_used} nodes, {len(self.moves)} moves"
+        return f"<Plan of {self.provenance.scheduler or 'nobody'}: {self.label}, {placed}>"
 
     def _repr_html_(self) -> str:
         """Tables for a notebook: the figures, why it is not whole, where tasks run."""

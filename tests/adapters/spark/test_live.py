@@ -203,6 +203,10 @@ def test_a_query_is_followed_in_the_background_until_it_ends(spark, connection, 
     query.stop()
     follower._thread.join(PATIENCE)
     assert not follower.alive
+    assert repr(follower) == f"<Follower ended, {len(rounds)} rounds, the last {rounds[-1]!r}>"
+    assert f"<td>{rounds[-1].outcome}</td>" in follower._repr_html_()
+    assert re.fullmatch(r"<Connection at level hard, \d+ jobs heard>", repr(connection))
+    assert connection._repr_html_().endswith("<ul></ul>")
     assert rounds[0].outcome in ("executed", "unchanged")
     assert rounds[-1].outcome == "ended"
     assert [each["outcome"] for each in read_journal(journal)] == [each.outcome for each in rounds]

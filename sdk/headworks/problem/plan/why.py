@@ -6,6 +6,7 @@ No scheduler takes part: the figures are those by which all are compared, and li
 from __future__ import annotations
 
 from collections import Counter
+from html import escape
 from typing import TYPE_CHECKING
 
 import attrs
@@ -13,6 +14,7 @@ import numpy as np
 
 from headworks.errors import DocumentError, known_names
 from headworks.model import Reason, Repair, Slot
+from headworks.model.plan import html_table
 from headworks.model.scaling import rescaled
 from headworks.problem.arrays.arrays import STEP
 from headworks.problem.arrays.profiles import FULL, Profiled, load_with
@@ -50,7 +52,7 @@ class Alternative:
     restarts: int = 0
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, repr=False)
 class Why:
     """The reasons for one task's place.
 
@@ -81,6 +83,20 @@ class Why:
     break_even: float | None = None
     repaired: Repair | None = None
     sentence: str = ""
+
+    def __repr__(self) -> str:
+        """A line, which is the sentence."""
+        return f"<Why {self.task}: {self.sentence}>"
+
+    def _repr_html_(self) -> str:
+        """A table for a notebook, one row a node."""
+        columns = ("node", "fits", f"traffic between nodes ({self.unit})", "fullest node", "restarts", "reasons")
+        return f"<p>{escape(self.sentence)}</p>{html_table(columns, map(_cells, self.alternatives))}"
+
+
+def _cells(row: Alternative) -> tuple[object, ...]:
+    figures = (f"{row.inter_node:+.4g}", f"{100 * row.fullest_node:+.1f}%", row.restarts)
+    return row.node, "yes" if row.fits else "no", *figures, "; ".join(each.message for each in row.reasons)
 
 
 def explain(request: Request, plan: Plan, task: str) -> Why:
