@@ -1,4 +1,4 @@
-"""The commands `headworks priority list | set | trigger | history`."""
+"""The commands `headworks priority list | set | remove | trigger | history`."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ database_option = click.option(
     "--database",
     envvar="HEADWORKS_DATABASE",
     metavar="URL|FILE",
-    help="Where priorities are: a file, postgresql://USER@HOST/NAME, or HEADWORKS_DATABASE; "
-    "by default SQLite in the user's state folder.",
+    help="Where priorities are: a file, postgresql://USER@HOST/NAME, or HEADWORKS_DATABASE; by default SQLite in the "
+    "user's state folder. ?cluster=NAME at its end names the cluster.",
 )
 why_option = click.option("--why", default="", metavar="TEXT", help="Reason, for the history.")
 
@@ -92,6 +92,20 @@ def set_command(name: str, why: str, database: str | None, *, as_json: bool, **g
     with open_store(database) as store:
         done = store.set(name, fields, _author(why))
     say(f"{name} is {'registered' if done.verdict == 'new' else 'changed'}")
+    emit(change_data(done), _history_table([done]), as_json=as_json)
+
+
+@priority.command()
+@click.argument("name")
+@click.option("--source", metavar="TEXT", help="Forget this source of its triggers alone: its numbers begin anew.")
+@why_option
+@database_option
+@json_option
+def remove(name: str, source: str | None, why: str, database: str | None, *, as_json: bool) -> None:
+    """Forget the topology NAME, which then has what it declares itself; its history stays."""
+    with open_store(database) as store:
+        done = store.forget(name, source, _author(why)) if source else store.remove(name, _author(why))
+    say(f"{f'{source} of {name}' if source else name} is {done.verdict}")
     emit(change_data(done), _history_table([done]), as_json=as_json)
 
 
@@ -173,15 +187,22 @@ def _seen_cells(seen: Seen | None) -> tuple[object, ...]:
 def _history_table(changes: list[Change]) -> Any:
     title = "1 change" if len(changes) == 1 else f"{len(changes)} changes"
     rows = [
-        (time_text(each.at), each.topology, each.action, each.verdict, _differences(each), each.who, each.why)
+        (time_text(each.at), each.topology, each.action, _outcome(each), _differences(each), each.who, each.why)
         for each in changes
     ]
     columns = ("time", "topology", "action", "outcome", "change", "who", "why")
     return table(title, columns, rows)
 
 
+def _outcome(change: Change) -> str:
+    again = f", {change.times} times until {time_text(change.until)}"
+    return change.verdict + (again if change.times > 1 else "")
+
+
 def _differences(change: Change) -> str:
     before = change.before
+    if not change.after:
+        return ""
     changed = [key for key in change.after if key not in ("name", "changed") and before.get(key) != change.after[key]]
     if not before:
         return ", ".join(_said(key, change.after[key]) for key in changed if change.after[key] is not False)

@@ -48,13 +48,13 @@ class Stores:
         """The store at an address; see `open_store`."""
         try:
             # SQLAlchemy and Alembic cost 0.3 s, which the list of commands does not need.
-            from headworks_manager.database.connection import engine_for, prepare
+            from headworks_manager.database.connection import cluster_of, engine_for, prepare
             from headworks_manager.database.store import Store
         except ModuleNotFoundError as error:
             raise EngineError(f"{error.name} is not installed: {how_to_install('manager')}") from None
         with self._lock:
             if address not in self._stores:
-                self._stores[address] = Store(engine_for(address))
+                self._stores[address] = Store(engine_for(address), cluster=cluster_of(address))
             if address not in self._prepared:
                 prepare(self._stores[address].engine)
                 self._prepared.add(address)

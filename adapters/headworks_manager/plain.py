@@ -39,7 +39,7 @@ def merged_data(merged: Merged) -> dict[str, Any]:
 
 def change_data(change: Change) -> dict[str, Any]:
     """A row of the history."""
-    return {**attrs.asdict(change), "at": time_text(change.at)}
+    return {**attrs.asdict(change), "at": time_text(change.at), "until": time_text(change.until)}
 
 
 def time_text(milliseconds: int) -> str:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from headworks.model import Change, Drain, Observation, Receipt, Steering, Topology
+    from headworks_manager.database.reschedulings import Reschedulings
     from headworks_manager.database.store import Store
     from headworks_manager.rules.indication import Indication
 
@@ -68,10 +69,9 @@ class Manager:
             address: The database; None is the default one.
         """
         # Brings SQLAlchemy, 0.3 s that commands of other plugins do not need.
-        from headworks_manager.database.reschedulings import Reschedulings
         from headworks_manager.reschedule import Rescheduler
 
-        return Rescheduler(Reschedulings(self._stores.get(address).engine), steering).carry_out(change, drain)
+        return Rescheduler(self._reschedulings(address), steering).carry_out(change, drain)
 
     @hookimpl
     def headworks_recover(self, steering: Steering, address: str | None) -> Sequence[str]:
@@ -82,10 +82,16 @@ class Manager:
             address: The database; None is the default one.
         """
         # Brings SQLAlchemy, 0.3 s that commands of other plugins do not need.
-        from headworks_manager.database.reschedulings import Reschedulings
         from headworks_manager.reschedule import Rescheduler
 
-        return Rescheduler(Reschedulings(self._stores.get(address).engine), steering).recover()
+        return Rescheduler(self._reschedulings(address), steering).recover()
+
+    def _reschedulings(self, address: str | None) -> Reschedulings:
+        # Brings SQLAlchemy, 0.3 s that commands of other plugins do not need.
+        from headworks_manager.database.reschedulings import Reschedulings
+
+        store = self._stores.get(address)
+        return Reschedulings(store.engine, cluster=store.cluster)
 
 
 def _prioritised(observation: Observation, store: Store) -> Observation:

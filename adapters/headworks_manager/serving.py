@@ -15,7 +15,7 @@ from platformdirs import user_state_path
 
 from headworks.cli.output import json_option, say
 from headworks.cli.parameters import Address
-from headworks.errors import EngineError, how_to_install
+from headworks.errors import EngineError, HeadworksError, how_to_install
 from headworks_local.private_files import read_or_make_secret
 from headworks_manager.commands import database_option
 from headworks_manager.kafka.address import TOPIC, KafkaTopic, read_settings
@@ -29,6 +29,10 @@ if TYPE_CHECKING:
 
 PORT = 7780
 """Default of the port: one that programs can be told once."""
+KEPT = 100_000
+"""Default of the changes that the history keeps."""
+PRUNING = 60.0
+"""Seconds between two looks at the length of the history. With more, it is longer meanwhile."""
 SHOWN = 4096
 """Triggers that wait to be shown."""
 
@@ -63,6 +67,14 @@ def manager() -> None:
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="File with settings of Kafka's client, by librdkafka's names, a NAME=VALUE a line: of TLS, of SASL.",
 )
+@click.option(
+    "--keep-history",
+    type=click.IntRange(min=1),
+    default=KEPT,
+    show_default=True,
+    metavar="ROWS",
+    help="Changes that the history keeps; the oldest ones go, once a minute.",
+)
 @database_option
 @json_option
 def serve(
@@ -70,6 +82,7 @@ def serve(
     token: Path | None,
     kafka: KafkaTopic.Where | None,
     kafka_conf: Path | None,
+    keep_history: int,
     database: str | None,
     *,
     as_json: bool,
@@ -92,8 +105,17 @@ def serve(
         with _http(use, listen, token or _own_token(), tell) as server:
             _introduce(server.url, token or _own_token(), as_json=as_json)
             with _kafka(use, kafka, kafka_conf, tell) as ended:
-                ended.wait()  # until a signal
+                _keep_short(use, keep_history, ended)  # until a signal
                 raise EngineError("the thread that takes triggers from Kafka ended; start the manager again")
+
+
+def _keep_short(use: Callable[[], AbstractContextManager[Store]], keep: int, ended: threading.Event) -> None:
+    """Forget the oldest changes of the history, now and then, until something ends."""
+    while True:
+        with contextlib.suppress(HeadworksError), use() as store:
+            store.prune(keep)
+        if ended.wait(PRUNING):
+            return
 
 
 def _http(
@@ -157,4 +179,5 @@ def _sentence(done: Mapping[str, Any]) -> str:
     """A trigger or a change in words."""
     if "message" in done:
         return f"{done['verdict']}: {done['message']}"
-    return f"{done['topology']} is {'registered' if done['verdict'] == 'new' else 'changed'} by {done['who']}"
+    words = {"new": "registered", "changed": "changed", "removed": "removed", "forgotten": "less a source"}
+    return f"{done['topology']} is {words[done['verdict']]} by {done['who']}"

@@ -17,6 +17,7 @@ from sqlalchemy.exc import ArgumentError, DataError, DBAPIError, IntegrityError,
 from sqlalchemy.pool import NullPool
 
 from headworks.errors import DocumentError, EngineError, how_to_install
+from headworks_manager.rules.indication import check_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -30,6 +31,8 @@ PATIENCE = 30
 """Seconds for a connection, and for a lock that another manager has."""
 TRIES = 5
 """Tries of a change."""
+CLUSTER = "default"
+"""Name of the cluster, where an address names none."""
 DRIVERS = {"postgresql": "postgresql+psycopg", "postgres": "postgresql+psycopg"}
 """Drivers of the databases that are named without one."""
 LOCK = "SELECT pg_advisory_xact_lock(4857218)"
@@ -67,13 +70,14 @@ def engine_for(url: str | None = None) -> Engine:
     """An engine, which connects when it is first used.
 
     Args:
-        url: Address in SQLAlchemy's form, or the path of a file for SQLite; the default database if None.
+        url: Address in SQLAlchemy's form, or the path of a file for SQLite; the default database if None. It may end
+            with `?cluster=NAME`, see `cluster_of`.
 
     Raises:
         DocumentError: The address is none.
         EngineError: A driver is missing.
     """
-    address = _address(url or default_url())
+    address = _address(url).difference_update_query(["cluster"])
     try:
         # A file is opened in no time, and one that stays open hides from the process that it was replaced.
         pool = NullPool if address.get_backend_name() == "sqlite" else None
@@ -83,6 +87,19 @@ def engine_for(url: str | None = None) -> Engine:
     if address.get_backend_name() == "sqlite":
         _begin_immediate(engine)
     return engine
+
+
+def cluster_of(url: str | None = None) -> str:
+    """Name of the cluster in an address, which ends with `?cluster=NAME`.
+
+    Raises:
+        DocumentError: The address is none, or the name.
+    """
+    name = _address(url).query.get("cluster", CLUSTER)
+    if not isinstance(name, str):
+        raise DocumentError("", "the database's address names several clusters")
+    check_name(name, "")
+    return name
 
 
 def prepare(engine: Engine) -> None:
@@ -152,7 +169,8 @@ def repeated(engine: Engine, change: Callable[[Connection], T]) -> T:
     raise AssertionError
 
 
-def _address(url: str) -> URL:
+def _address(url: str | None) -> URL:
+    url = default_url() + (url or "") if not url or url.startswith("?") else url
     if "://" not in url:
         url = f"sqlite:///{Path(url).expanduser().absolute()}"
     try:

@@ -11,10 +11,10 @@ from sqlalchemy import insert, select, update
 from headworks.errors import EngineError
 from headworks.model import FrozenMap, Slot
 from headworks_manager.database import tables
-from headworks_manager.database.connection import transaction
-from headworks_manager.database.history import Author, record
+from headworks_manager.database.connection import CLUSTER, transaction
+from headworks_manager.database.history import Author, record, row_of
+from headworks_manager.database.ledger import indication_of, own_row
 from headworks_manager.database.store import wall_clock
-from headworks_manager.rules.indication import Indication
 from headworks_manager.rules.rescheduling import Rescheduling
 
 if TYPE_CHECKING:
@@ -28,14 +28,16 @@ TABLE = tables.reschedulings
 class Reschedulings:
     """The table of reschedulings; every method may be called by any thread and process."""
 
-    def __init__(self, engine: Engine, clock: Callable[[], int] = wall_clock) -> None:
+    def __init__(self, engine: Engine, clock: Callable[[], int] = wall_clock, *, cluster: str = CLUSTER) -> None:
         """Take a database that is open.
 
         Args:
             engine: The database, of this version (`database.opened`).
             clock: Milliseconds since 1970.
+            cluster: Name of the cluster whose history has the steps.
         """
         self._engine = engine
+        self._cluster = cluster
         self._clock = clock
 
     def begin(
@@ -80,7 +82,7 @@ class Reschedulings:
             now = self._clock()
             for name in after.topologies:
                 for verdict, why in words:
-                    _tell(connection, now, name, verdict, Author(who="manager", why=why))
+                    self._tell(connection, now, name, verdict, Author(who="manager", why=why))
         return after
 
     def open(self, cluster: str) -> list[Rescheduling]:
@@ -93,16 +95,16 @@ class Reschedulings:
         with transaction(self._engine.execution_options(headworks_reads=True)) as connection:
             return [_read(dict(row)) for row in connection.execute(rows).mappings()]
 
-
-def _tell(connection: Connection, now: int, topology: str, verdict: str, author: Author) -> None:
-    """A row of the history under the name by which a topology is registered: its id, or what of it stays."""
-    for name in (topology, topology.rsplit("-", 2)[0]):
-        rows = select(tables.topologies).where(tables.topologies.c.name == name).with_for_update()
-        if (row := connection.execute(rows).mappings().one_or_none()) is not None:
-            found = Indication(**row)
-            record(connection, now, "reschedule", verdict, author, found, found)
-            return
-    record(connection, now, "reschedule", verdict, author, None, None, topology)
+    def _tell(self, connection: Connection, now: int, topology: str, verdict: str, author: Author) -> None:
+        """A row of the history under the name by which a topology is registered: its id, or what of it stays."""
+        found = None
+        for name in (topology, topology.rsplit("-", 2)[0]):
+            rows = select(tables.topologies).where(own_row(self._cluster, name)).with_for_update()
+            if (row := connection.execute(rows).mappings().one_or_none()) is not None:
+                found = indication_of(row)
+                break
+        made = row_of(now, "reschedule", verdict, author, found, found, topology)
+        record(connection, self._cluster, made)
 
 
 def _row(rescheduling: Rescheduling) -> dict[str, Any]:

@@ -1,4 +1,7 @@
-"""Tables of the manager's database; `migrations` makes them."""
+"""Tables of the manager's database; `migrations` makes them.
+
+Clusters may share a database: `cluster` names whose row it is. Reschedulings have the engine's own name of it.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from sqlalchemy import (
     BigInteger,
     Boolean,
     Column,
-    ForeignKey,
+    ForeignKeyConstraint,
     Index,
     Integer,
     LargeBinary,
@@ -23,6 +26,7 @@ NUMBER = BigInteger().with_variant(Integer, "sqlite")
 topologies = Table(
     "headworks_topologies",
     metadata,
+    Column("cluster", String(200), primary_key=True),
     Column("name", String(200), primary_key=True),
     Column("priority", Integer),
     Column("trigger_priority", Integer, nullable=False),
@@ -39,9 +43,13 @@ topologies = Table(
 sources = Table(
     "headworks_sources",
     metadata,
-    Column("topology", String(200), ForeignKey("headworks_topologies.name"), primary_key=True),
+    Column("cluster", String(200), primary_key=True),
+    Column("topology", String(200), primary_key=True),
     Column("source", String(200), primary_key=True),
     Column("sequence", BigInteger, nullable=False),
+    ForeignKeyConstraint(
+        ["cluster", "topology"], ["headworks_topologies.cluster", "headworks_topologies.name"], ondelete="CASCADE"
+    ),
 )
 """Largest sequence number of each source of triggers."""
 
@@ -49,23 +57,32 @@ history = Table(
     "headworks_history",
     metadata,
     Column("number", NUMBER, primary_key=True, autoincrement=True),
+    Column("cluster", String(200), nullable=False),
     Column("at", BigInteger, nullable=False),
+    Column("until", BigInteger, nullable=False),
+    Column("times", BigInteger, nullable=False),
     Column("topology", String(200), nullable=False),
     Column("action", String(20), nullable=False),
     Column("verdict", String(20), nullable=False),
+    Column("source", String(200), nullable=False),
     Column("who", String(200), nullable=False),
     Column("why", Text, nullable=False),
     Column("before", Text, nullable=False),
     Column("after", Text, nullable=False),
-    Index("headworks_history_topology", "topology", "number"),
+    Index("headworks_history_number", "cluster", "number"),
+    Index("headworks_history_topology", "cluster", "topology", "number"),
+    Index("headworks_history_source", "cluster", "topology", "source", "number"),
 )
-"""Changes and triggers in their order: who, when, why, and the indication before and after, as JSON."""
+"""Changes and triggers in their order: who, when, how often until when, why, and the indication before and after, as
+JSON."""
 
 seen = Table(
     "headworks_seen",
     metadata,
+    Column("cluster", String(200), primary_key=True),
     Column("name", String(200), primary_key=True),
     Column("nodes", Integer, nullable=False),
+    Column("minimum", Integer, nullable=False),
     Column("starving", BigInteger),
     Column("boosted", BigInteger),
     Column("served", BigInteger),
@@ -73,14 +90,14 @@ seen = Table(
 )
 """Topologies as the last round saw them, registered or not (`starving.Seen`)."""
 
-cluster = Table(
-    "headworks_cluster",
+clusters = Table(
+    "headworks_clusters",
     metadata,
-    Column("id", Integer, primary_key=True, autoincrement=False),
+    Column("cluster", String(200), primary_key=True),
     Column("nodes", Integer, nullable=False),
     Column("at", BigInteger, nullable=False),
 )
-"""The cluster as it was seen last: one row, of id 1."""
+"""Clusters as they were seen last."""
 
 reschedulings = Table(
     "headworks_reschedulings",
@@ -101,6 +118,7 @@ reschedulings = Table(
 offsets = Table(
     "headworks_offsets",
     metadata,
+    Column("cluster", String(200), primary_key=True),
     Column("topic", String(64), primary_key=True),
     Column("part", Integer, primary_key=True, autoincrement=False),
     Column("following", BigInteger, nullable=False),
@@ -111,6 +129,7 @@ letters = Table(
     "headworks_letters",
     metadata,
     Column("number", NUMBER, primary_key=True, autoincrement=True),
+    Column("cluster", String(200), nullable=False),
     Column("part", Integer, nullable=False),
     Column("place", BigInteger, nullable=False),
     Column("topic", String(64), nullable=False),

@@ -9,7 +9,7 @@ from sqlalchemy import delete, func, insert, select, update
 
 from headworks.errors import DocumentError, EngineError
 from headworks_manager.database import tables
-from headworks_manager.database.connection import repeated, transaction
+from headworks_manager.database.connection import CLUSTER, repeated, transaction
 from headworks_manager.database.ledger import Ledger, Sent
 from headworks_manager.database.store import wall_clock
 
@@ -75,19 +75,20 @@ class Topics:
     Two managers that take from one topic do no harm: who comes second finds that a message was taken.
     """
 
-    def __init__(self, engine: Engine, clock: Callable[[], int] = wall_clock) -> None:
+    def __init__(self, engine: Engine, clock: Callable[[], int] = wall_clock, *, cluster: str = CLUSTER) -> None:
         """Take a database that is open.
 
         Args:
             engine: The database, of this version (`database.opened`).
             clock: Milliseconds since 1970.
+            cluster: Name of the cluster whose triggers these are.
         """
-        self._engine, self._clock = engine, clock
+        self._engine, self._clock, self._cluster = engine, clock, cluster
 
     def following(self, partition: Partition) -> int | None:
         """Offset of the message after those that were taken, None if none ever was."""
         with transaction(self._engine.execution_options(headworks_reads=True)) as connection:
-            found: int | None = connection.scalar(_following(partition))
+            found: int | None = connection.scalar(self._following(partition))
         return found
 
     def correct(self, partition: Partition, end: int) -> None:
@@ -98,7 +99,7 @@ class Topics:
             end: Offset of the message that it will have next.
         """
         with transaction(self._engine) as connection:
-            connection.execute(_advance(partition, end))
+            connection.execute(self._advance(partition, end))
 
     def take(self, partition: Partition, messages: Sequence[Message]) -> list[Outcome]:
         """Merge the triggers of messages and move on behind them; those taken before are left out.
@@ -130,23 +131,26 @@ class Topics:
 
     def _take(self, partition: Partition, messages: Sequence[Message]) -> list[Outcome]:
         def change(connection: Connection) -> list[Outcome]:
-            stored = connection.scalar(_following(partition).with_for_update())
+            stored = connection.scalar(self._following(partition).with_for_update())
             new = [each for each in messages if stored is None or each.offset >= stored]
             if not new:
                 return []
             outcomes = self._merge(connection, partition, new)
-            _keep(connection, [made for _, made in outcomes if isinstance(made, Letter)])
-            place = {"topic": partition.topic, "part": partition.number, "following": new[-1].offset + 1}
-            connection.execute(
-                insert(tables.offsets).values(**place) if stored is None else _advance(partition, new[-1].offset + 1)
-            )
+            self._keep(connection, [made for _, made in outcomes if isinstance(made, Letter)])
+            following = new[-1].offset + 1
+            if stored is None:
+                place = {"topic": partition.topic, "part": partition.number, "following": following}
+                connection.execute(insert(tables.offsets).values(cluster=self._cluster, **place))
+            else:
+                connection.execute(self._advance(partition, following))
             return outcomes
 
         return repeated(self._engine, change)
 
     def letters(self, limit: int) -> list[Letter]:
         """Letters that wait, the oldest first."""
-        rows = select(tables.letters).order_by(tables.letters.c.number).limit(limit)
+        own = tables.letters
+        rows = select(own).where(own.c.cluster == self._cluster).order_by(own.c.number).limit(limit)
         with transaction(self._engine.execution_options(headworks_reads=True)) as connection:
             return [
                 Letter(
@@ -164,7 +168,8 @@ class Topics:
     def waiting(self) -> int:
         """Number of letters that wait."""
         with transaction(self._engine.execution_options(headworks_reads=True)) as connection:
-            return connection.execute(select(func.count()).select_from(tables.letters)).scalar_one()
+            theirs = tables.letters.c.cluster == self._cluster
+            return connection.execute(select(func.count()).select_from(tables.letters).where(theirs)).scalar_one()
 
     def delivered(self, letters: Sequence[Letter]) -> None:
         """Forget letters that are in the dead-letter topic."""
@@ -173,7 +178,7 @@ class Topics:
             connection.execute(delete(tables.letters).where(own.in_([each.number for each in letters])))
 
     def _merge(self, connection: Connection, partition: Partition, messages: Sequence[Message]) -> list[Outcome]:
-        ledger = Ledger(connection, [each.meant for each in messages if isinstance(each.meant, Sent)])
+        ledger = Ledger(connection, self._cluster, [each.meant for each in messages if isinstance(each.meant, Sent)])
         outcomes = [(each, self._meaning(ledger, partition, each)) for each in messages]
         ledger.write()
         return outcomes
@@ -194,32 +199,29 @@ class Topics:
             pointer=error.pointer,
         )
 
+    def _following(self, partition: Partition) -> Select[Any]:
+        return select(tables.offsets.c.following).where(self._here(partition))
 
-def _following(partition: Partition) -> Select[Any]:
-    return select(tables.offsets.c.following).where(_here(partition))
+    def _advance(self, partition: Partition, following: int) -> Update:
+        return update(tables.offsets).where(self._here(partition)).values(following=following)
 
+    def _here(self, partition: Partition) -> ColumnElement[bool]:
+        own = tables.offsets.c
+        return (own.cluster == self._cluster) & (own.topic == partition.topic) & (own.part == partition.number)
 
-def _advance(partition: Partition, following: int) -> Update:
-    return update(tables.offsets).where(_here(partition)).values(following=following)
-
-
-def _here(partition: Partition) -> ColumnElement[bool]:
-    own = tables.offsets.c
-    return (own.topic == partition.topic) & (own.part == partition.number)
-
-
-def _keep(connection: Connection, letters: Sequence[Letter]) -> None:
-    rows = [
-        {
-            "topic": each.partition.topic,
-            "part": each.partition.number,
-            "place": each.offset,
-            "content": each.content,
-            "size": each.size,
-            "error": each.error,
-            "pointer": each.pointer,
-        }
-        for each in letters
-    ]
-    if rows:
-        connection.execute(insert(tables.letters), rows)
+    def _keep(self, connection: Connection, letters: Sequence[Letter]) -> None:
+        rows = [
+            {
+                "cluster": self._cluster,
+                "topic": each.partition.topic,
+                "part": each.partition.number,
+                "place": each.offset,
+                "content": each.content,
+                "size": each.size,
+                "error": each.error,
+                "pointer": each.pointer,
+            }
+            for each in letters
+        ]
+        if rows:
+            connection.execute(insert(tables.letters), rows)

@@ -98,7 +98,7 @@ class Intake:
         while self._polled:
             partition = next(iter(self._polled))
             with self._use() as store:
-                outcomes = Topics(store.engine).take(partition, self._polled[partition])
+                outcomes = _topics(store).take(partition, self._polled[partition])
             del self._polled[partition]
             self._show(outcomes)
         if time.monotonic() >= self._deliver_at:
@@ -111,7 +111,7 @@ class Intake:
             return
         places = {}
         with self._use() as store:
-            topics = Topics(store.engine)
+            topics = _topics(store)
             for each in found:
                 following = topics.following(each)  # before the ends: a twin may go on meanwhile
                 first, end = self._topic.ends(each)
@@ -134,7 +134,7 @@ class Intake:
     def _deliver(self) -> None:
         """Put letters into their topic; one that takes none holds up triggers when too many letters wait."""
         with self._use() as store:
-            topics = Topics(store.engine)
+            topics = _topics(store)
             letters = topics.letters(BATCH)
             self._deliver_at = time.monotonic() + (RETRY if letters else LOOK)
             if letters:
@@ -159,3 +159,7 @@ class Intake:
         if self._held:
             self._tell({"verdict": "goes on", "message": f"triggers of {self._topic.name} are taken again"})
         self._held = ""
+
+
+def _topics(store: Store) -> Topics:
+    return Topics(store.engine, cluster=store.cluster)

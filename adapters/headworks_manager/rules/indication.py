@@ -27,6 +27,8 @@ LONGEST_NAME = 200
 Verdict = Literal["on", "off", "pending", "withdrawn", "renewed", "repeated", "late", "ahead"]
 CHANGING = ("on", "off", "pending", "withdrawn", "renewed")
 """Verdicts of triggers that count: the later ones of their source have to have a larger sequence number."""
+IDLE = ("renewed", "repeated", "late", "ahead")
+"""Verdicts of triggers that change nothing."""
 
 
 @attrs.frozen(kw_only=True)
@@ -97,6 +99,25 @@ class Merged:
     indication: Indication
     verdict: Verdict
     message: str
+
+
+def moment(trigger: Trigger, before: Indication, now: int, *, more: bool) -> int:
+    """The time at which a trigger counts: now, or when it was sent, if others follow it already or it is late.
+
+    Clocks are taken to differ by no more than `AHEAD`, so what was sent longer ago is late. It never counts before the
+    last change.
+
+    Args:
+        trigger: The trigger.
+        before: The indication as it was stored.
+        now: Our time.
+        more: Whether later triggers of its topology have come with it.
+    """
+    sent = trigger.sent
+    if sent is None or not (more or now - sent > AHEAD):
+        return now
+    changed = before.changed if before.changed is not None and before.changed <= now else 0
+    return max(min(sent, now), changed)
 
 
 def settled(indication: Indication, now: int) -> Indication:

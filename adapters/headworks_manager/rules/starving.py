@@ -21,15 +21,17 @@ class Seen:
 
     Attributes:
         name: Name of the topology.
-        nodes: Nodes on which it has tasks; it starves with none.
+        nodes: Nodes on which it has tasks; it starves with fewer than `minimum`.
+        minimum: Nodes that it must have, at least 1.
         starving: Time since which it starves; None if it does not.
         boosted: Time since which it comes before the others, by aging; None if it does not.
-        served: Time since which it has nodes while it comes before the others.
+        served: Time since which it has its minimum while it comes before the others.
         remedy: What it would take that it does not starve, in words.
     """
 
     name: str
     nodes: int
+    minimum: int = 1
     starving: int | None = None
     boosted: int | None = None
     served: int | None = None
@@ -46,11 +48,21 @@ class Claim:
     minimum: int
     nodes: int
 
+    @property
+    def least(self) -> int:
+        """Nodes below which it starves: with none it does, whatever it says."""
+        return max(self.minimum, 1)
+
+    @property
+    def starves(self) -> bool:
+        """Whether it has fewer nodes than it must have. An engine may keep its workers, as Storm does."""
+        return self.nodes < self.least
+
 
 def look(before: Seen | None, claim: Claim, *, aging: int | None, now: int, remedy: str = "") -> Seen:
     """A topology after one more round.
 
-    With aging, a topology that starved for `aging` comes before all others, until it has had nodes for as long.
+    With aging, a topology that starved for `aging` comes before all others, until it has had its minimum for as long.
 
     Args:
         before: As it was seen in the round before; None in the first one.
@@ -60,17 +72,18 @@ def look(before: Seen | None, claim: Claim, *, aging: int | None, now: int, reme
         remedy: What it would take.
     """
     old = before or Seen(name=claim.name, nodes=claim.nodes)
-    starving = None if claim.nodes else now if old.starving is None else old.starving
+    starving = (now if old.starving is None else old.starving) if claim.starves else None
     boosted, served = old.boosted, None
     if boosted is None and aging is not None and starving is not None and now - starving >= aging:
         boosted = now
-    if boosted is not None and claim.nodes:
+    if boosted is not None and not claim.starves:
         served = now if old.served is None else old.served
     if boosted is not None and (aging is None or (served is not None and now - served >= aging)):
         boosted = served = None
     return Seen(
         name=claim.name,
         nodes=claim.nodes,
+        minimum=claim.least,
         starving=starving,
         boosted=boosted,
         served=served,
@@ -94,9 +107,9 @@ def levels(claims: Sequence[Claim], seen: Mapping[str, Seen]) -> dict[str, int]:
 
 
 def remedies(claims: Sequence[Claim], nodes: int) -> dict[str, str]:
-    """Changes by which a topology without nodes would have some, in words, where nodes go by priority (DPS)."""
+    """Changes by which a topology that starves would have its minimum, in words, where nodes go by priority (DPS)."""
     wishes = _Wishes(claims)
-    return {claim.name: _remedy(claim, wishes, nodes) for claim in claims if not claim.nodes}
+    return {claim.name: _remedy(claim, wishes, nodes) for claim in claims if claim.starves}
 
 
 class _Wishes:
@@ -120,7 +133,7 @@ class _Wishes:
 
 
 def _remedy(claim: Claim, wishes: _Wishes, nodes: int) -> str:
-    need = max(claim.minimum, 1)
+    need = claim.least
     missing = wishes.up_to(claim.level) - claim.desired + need - nodes
     if missing <= 0:
         return f"nothing: {nodes} nodes are enough for it and all that are as important"

@@ -19,6 +19,7 @@ from headworks_manager.rules.indication import (
     check_indication,
     check_trigger,
     merge,
+    moment,
     next_sequence,
     settled,
 )
@@ -95,6 +96,26 @@ def test_repeated_late_and_forged_triggers_change_nothing():
 def test_a_change_in_the_far_future_of_another_clock_holds_nothing():
     ahead = attrs.evolve(PLAIN, active=True, wanted=True, changed=NOW + 365 * 86_400_000)
     assert merge(ahead, off(1), last=None, now=NOW).verdict == "off"
+
+
+MINUTE = 60_000
+
+
+@pytest.mark.parametrize(
+    ("sent", "more", "changed", "expected"),
+    [
+        (None, True, None, NOW),
+        (NOW - MINUTE, False, None, NOW),
+        (NOW - AHEAD, False, None, NOW),
+        (NOW - MINUTE, True, None, NOW - MINUTE),
+        (NOW - 20 * MINUTE, False, None, NOW - 20 * MINUTE),
+        (NOW - 20 * MINUTE, False, NOW - 10 * MINUTE, NOW - 10 * MINUTE),
+        (NOW - 20 * MINUTE, True, NOW + MINUTE, NOW - 20 * MINUTE),
+        (NOW + MINUTE, True, None, NOW),
+    ],
+)
+def test_a_trigger_counts_when_it_was_sent_if_it_is_late_or_others_came_with_it(sent, more, changed, expected):
+    assert moment(attrs.evolve(on(), sent=sent), attrs.evolve(PLAIN, changed=changed), NOW, more=more) == expected
 
 
 triggers = st.builds(

@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -19,6 +20,7 @@ import pytest
 import headworks_schemas
 from headworks_manager import listening
 from headworks_manager.database.connection import opened
+from headworks_manager.database.history import Author
 from headworks_manager.database.store import Store
 from headworks_manager.opening import Stores
 from headworks_manager.web import LARGEST_BODY, Routes, application
@@ -154,7 +156,7 @@ def test_triggers_of_many_callers_at_once_are_all_recorded(served, tmp_path):
         assert list(pool.map(send, range(80))) == [200] * 80
     with opened(str(served.folder / "p.sqlite")) as engine:
         changes = check_consistent(Store(engine), engine)
-    assert len([each for each in changes if each.topology == "m"]) == 81
+    assert sum(each.times for each in changes if each.topology == "m") == 81
 
 
 @contextmanager
@@ -259,6 +261,18 @@ def test_options_arrive_and_what_is_wrong_is_one_line(tmp_path):
     assert (
         "is empty" in headworks("manager", "serve", "--token", tmp_path / "empty", "--database", tmp_path / "q").stderr
     )
+
+
+def test_the_history_is_kept_short(tmp_path):
+    with opened(str(tmp_path / "p.sqlite")) as engine:
+        store = Store(engine)
+        for number in range(9):
+            store.set("t", {"priority": number}, Author(who="ann"))
+        with serving(tmp_path, "--keep-history", "2"):
+            end = time.monotonic() + PATIENCE
+            while len(store.history()) > 2:
+                assert time.monotonic() < end
+        assert [each.after["priority"] for each in store.history()] == [8, 7]
 
 
 def test_a_token_that_is_made_is_the_owner_s_alone_and_a_person_reads_sentences(tmp_path):

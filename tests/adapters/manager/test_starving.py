@@ -41,6 +41,19 @@ def test_starving_begins_and_ends():
     assert runs == Seen(name="t", nodes=2)
 
 
+def test_who_has_fewer_nodes_than_its_minimum_starves_though_an_engine_keeps_its_workers():
+    seen = look(None, claim("t", 5, nodes=1, minimum=3), aging=AGING, now=NOW, remedy="more")
+    assert seen == Seen(name="t", nodes=1, minimum=3, starving=NOW, remedy="more")
+    seen = look(seen, claim("t", 5, nodes=2, minimum=3), aging=AGING, now=NOW + AGING)
+    assert (seen.starving, seen.boosted, seen.served) == (NOW, NOW + AGING, None)
+    seen = look(seen, claim("t", 5, nodes=3, minimum=3), aging=AGING, now=NOW + AGING + 1)
+    assert (seen.starving, seen.served) == (None, NOW + AGING + 1)
+    seen = look(seen, claim("t", 5, nodes=2, minimum=3), aging=AGING, now=NOW + AGING + 2)
+    assert (seen.starving, seen.served) == (NOW + AGING + 2, None)
+    assert not look(None, claim("t", 5, nodes=1, minimum=0), aging=None, now=NOW).starving
+    assert look(None, claim("t", 5, nodes=0, minimum=0), aging=None, now=NOW).starving
+
+
 def test_aging_prefers_until_it_was_served_as_long():
     seen = look(None, claim("t", 5), aging=AGING, now=NOW)
     assert look(seen, claim("t", 5), aging=AGING, now=NOW + AGING - 1).boosted is None
@@ -87,6 +100,12 @@ def test_what_it_would_take_is_enough_for_dps(drawn, nodes):
         assert shared(claims, level, nodes + int(words[0]))[name] >= 1, said
         if "priority" in words:
             assert shared(claims, {**level, name: int(words[-1])}, nodes)[name] >= 1, said
+
+
+def test_what_it_would_take_counts_the_minimum():
+    claims = [claim("a", 1, desired=4, nodes=4), claim("b", 2, desired=4, nodes=1, minimum=3)]
+    assert remedies(claims, 5) == {"b": "2 more nodes, or priority 0"}
+    assert remedies([claims[0], attrs.evolve(claims[1], nodes=3)], 7) == {}
 
 
 @given(some, st.integers(1, 6))

@@ -105,6 +105,62 @@ def test_what_is_refused_leaves_nothing(store):
     assert store.indications()["t"].priority is None
 
 
+def test_what_is_said_again_and_changes_nothing_is_counted_where_it_was_said_first(store, clock):
+    store.set("t", {}, ANN)
+    for number in (1, 1, 1, 2, 3, 4):
+        clock.now += 1000
+        store.trigger(Trigger(topology="t", on=True, source="bolt", sequence=number), Author(who=f"at {number}"))
+    store.trigger(Trigger(topology="t", on=True, source="other"), ANN)
+    other, renewed, repeated, on, _ = store.history("t")
+    assert [(each.verdict, each.times) for each in (on, repeated, renewed, other)] == [
+        *(("on", 1), ("repeated", 2), ("renewed", 3), ("renewed", 1)),
+    ]
+    assert (renewed.at, renewed.until) == (clock.now - 2000, clock.now)
+    assert (renewed.source, renewed.who) == ("bolt", "bolt by at 4")
+    clock.now += HOLD
+    store.trigger(Trigger(topology="t", on=False, source="bolt"), ANN)
+    store.trigger(Trigger(topology="t", on=False, source="bolt"), ANN)
+    assert [(each.verdict, each.times) for each in store.history("t")][:2] == [("renewed", 1), ("off", 1)]
+    check_consistent(store, store.engine)
+
+
+def test_the_history_keeps_the_newest_changes(store):
+    for number in range(20):
+        store.set(f"t{number % 2}", {"priority": number}, ANN)
+    newest = store.history(limit=7)
+    assert store.prune(7) == 13
+    assert store.history(limit=99) == newest
+    assert store.prune(7) == 0
+
+
+def test_a_topology_that_is_removed_leaves_its_history_and_may_come_again(store):
+    store.set("t", {"priority": 3}, ANN)
+    store.trigger(Trigger(topology="t", on=True, source="bolt", sequence=9), ANN)
+    done = store.remove("t", Author(who="ann", why="a slip"))
+    assert (done.action, done.verdict, done.why, done.after) == ("remove", "removed", "a slip", {})
+    assert done.before["active"] is True
+    assert store.indications() == {}
+    assert [each.verdict for each in store.history("t")] == ["removed", "on", "new"]
+    with pytest.raises(DocumentError, match="no topology t is registered"):
+        store.remove("t", ANN)
+    store.set("t", {}, ANN)
+    assert store.trigger(Trigger(topology="t", on=True, source="bolt", sequence=1), ANN).verdict == "on"
+    check_consistent(store, store.engine)
+
+
+def test_a_source_that_is_forgotten_begins_anew(store):
+    store.set("t", {}, ANN)
+    for name in ("bolt-1", "bolt-2"):
+        store.trigger(Trigger(topology="t", on=True, source=name, sequence=9), ANN)
+    done = store.forget("t", "bolt-1", Author(who="ann", why="its numbers were wrong"))
+    assert (done.verdict, done.why) == ("forgotten", "the source bolt-1: its numbers were wrong")
+    assert store.trigger(Trigger(topology="t", on=False, source="bolt-1", sequence=1), ANN).verdict == "pending"
+    assert store.trigger(Trigger(topology="t", on=False, source="bolt-2", sequence=1), ANN).verdict == "late"
+    with pytest.raises(DocumentError, match="bolt-3 has sent no trigger of t, did you mean bolt-"):
+        store.forget("t", "bolt-3", ANN)
+    check_consistent(store, store.engine)
+
+
 def test_odd_texts_are_kept_or_made_printable(store):
     store.set("größe-漢字", {}, Author(who="ann", why="it's \0 a 'quote'; DROP TABLE x;\n" + "y" * 5000))
     (change,) = store.history("größe-漢字")

@@ -12,7 +12,7 @@ from headworks_manager.database.history import Author
 from headworks_manager.database.store import Store
 from headworks_manager.database.topics import KEPT, Letter, Partition, Topics
 from headworks_manager.kafka.client import LARGEST, read_message
-from headworks_manager.rules.indication import Trigger
+from headworks_manager.rules.indication import HOLD, Trigger
 from manager_databases import check_consistent, emptied, postgresql
 
 ANN = Author(who="ann")
@@ -82,6 +82,41 @@ def test_what_was_taken_is_taken_once_also_by_two_at_once(engine):
     assert Topics(engine).take(PART, messages) == []
     assert [each[0] for each in verdicts(Topics(engine).take(PART, [*messages[-2:], sent(60)]))] == [60]
     assert Topics(engine).following(Partition("uuid", 1)) is None
+
+
+NOW, MINUTE = 1_800_000_000_000, 60_000
+
+
+def clock():
+    return NOW
+
+
+@pytest.mark.parametrize("together", [18, 1])
+def test_what_ended_20_minutes_ago_moves_nobody_when_it_comes_after_an_outage(engine, together):
+    """18 triggers of six hours, on and off by turns, the last one off."""
+    store, topics = Store(engine, clock), Topics(engine, clock)
+    ends = NOW - 20 * MINUTE
+    store.set("a", {"hold": HOLD}, ANN)
+    late = [sent(at, on=at % 2 == 0, sent=ends - (17 - at) * 20 * MINUTE) for at in range(18)]
+    seen = []
+    for at in range(0, 18, together):
+        topics.take(PART, late[at : at + together])
+        seen.append(store.indications()["a"])
+    assert (seen[-1].active, seen[-1].wanted, seen[-1].changed) == (False, False, ends)
+    assert [each.active for each in seen] == ([False] if together == 18 else [True, False] * 9)
+    triggers = [each for each in check_consistent(store, engine) if each.action == "trigger"]
+    assert [each.verdict for each in triggers] == ["on", "off"] * 9
+    assert store.trigger(Trigger(topology="a", on=True, source="bolt", sent=NOW), ANN).verdict == "on"
+
+
+def test_flaps_of_an_outage_end_in_what_was_asked_for_last(engine):
+    """Within a hold of each other, and within the difference of clocks: only the last one counts from now on."""
+    store, topics = Store(engine, clock), Topics(engine, clock)
+    store.set("a", {"hold": HOLD}, ANN)
+    begin = NOW - 2 * MINUTE
+    topics.take(PART, [sent(at, on=at % 2 == 0, sent=begin + at * 5_000) for at in range(8)])
+    assert (store.indications()["a"].active, store.indications()["a"].wanted) == (False, False)
+    check_consistent(store, engine)
 
 
 WRONG = [

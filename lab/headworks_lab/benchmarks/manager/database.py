@@ -53,7 +53,9 @@ def main() -> None:
                 for name in names
             ]
             with transaction(engine) as connection:
-                connection.execute(insert(tables.topologies), [attrs.asdict(each) for each in made])
+                connection.execute(
+                    insert(tables.topologies), [{"cluster": store.cluster, **attrs.asdict(each)} for each in made]
+                )
             claims = [Claim(name=name, level=5, desired=8, minimum=2, nodes=at % 3) for at, name in enumerate(names)]
             store.look(claims, dict.fromkeys(names), NODES)
             rows = [
