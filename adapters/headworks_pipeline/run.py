@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from headworks.documents import read, write
+from headworks.documents import read, write, write_text
 from headworks.errors import DocumentError, EngineError
 from headworks.model import FrozenMap, Observation, Request
 from headworks.model.knowledge import Knowledge
@@ -19,8 +20,9 @@ from headworks.model.validate import check_places
 from headworks.samples.store import read_states
 from headworks_pipeline.intake.compaction import compact, standing
 from headworks_pipeline.intake.files import AHEAD
-from headworks_pipeline.learning.learn import HISTORY, RECENT, Period, learn, table
+from headworks_pipeline.learning.learn import HISTORY, RECENT, hours_of, learn, table
 from headworks_pipeline.learning.requests import request_of
+from headworks_pipeline.learning.states import advance, rules
 from headworks_pipeline.reporting.changes import changes
 from headworks_pipeline.reporting.report import RunReport, write_report
 from headworks_pipeline.reporting.thresholds import USUAL, Threshold, breaches
@@ -28,7 +30,7 @@ from headworks_pipeline.tables.job import Backend, Work, survey, update
 from headworks_pipeline.tables.store import Store
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from headworks_pipeline.reporting.changes import Change
     from headworks_pipeline.tables.job import Update
@@ -36,6 +38,8 @@ if TYPE_CHECKING:
 
 KNOWLEDGE, REQUEST = "knowledge.json", "request.json"
 """Names of the documents in the folder of results."""
+STAMP = ".published"
+"""Name of the file there that says what they were made of."""
 
 
 @attrs.frozen(kw_only=True)
@@ -204,31 +208,43 @@ def _check(job: PipelineJob) -> None:
 def publish(job: PipelineJob, store: Store, now: datetime | None = None) -> Knowledge:
     """Write `knowledge.json`, and `request.json` where a state of the engine was recorded. No Spark is needed.
 
+    Where neither the tables nor that state are others than last time, both documents stay as they are.
+
     Args:
         job: Input, output and extent.
-        store: Tables that are up to date.
+        store: Tables that are up to date; it has to be locked.
         now: Time of the run, beyond which by more than an hour no hour and no state counts; None believes all.
     """
     store.keep_states(job.samples)
     manifest = store.manifest()
-    period = Period.of(manifest, history_hours=job.history, recent_hours=job.recent, now=now)
+    hours = hours_of(manifest, now)
     states = [(moment, each) for moment, each in read_states(job.output) if now is None or moment <= now + AHEAD]
+    moments, recent = [moment for moment, _ in states], hours[-job.recent :]
+    last = job.output / STAMP
+    if hours and last.is_file() and last.read_text() == _stamp(job, manifest, recent, moments):
+        return read(job.output / KNOWLEDGE, Knowledge)
+    learnt, manifest = advance(store, manifest, hours, job.history)
     state = states[-1][1] if states else Observation()
-    knowledge = learn(store, manifest, period, state.cluster)
+    tables = {name: table(store, manifest, name, recent) for name in ("sums", "windows")}
+    knowledge = learn(learnt, tables, recent[0] if recent else "", state.cluster)
     write(job.output / KNOWLEDGE, knowledge)
     if states:
-        write(job.output / REQUEST, _request(state, knowledge, store, period))
+        write(job.output / REQUEST, _request(state, knowledge, tables))
+    write_text(last, _stamp(job, manifest, recent, moments))
     return knowledge
 
 
-def _request(state: Observation, knowledge: Knowledge, store: Store, period: Period) -> Request:
-    manifest = store.manifest()
-    request = request_of(
-        state,
-        knowledge,
-        table(store, manifest, "sums", period.recent),
-        table(store, manifest, "windows", period.recent),
-    )
+def _stamp(job: PipelineJob, manifest: Manifest, recent: Sequence[str], moments: Sequence[datetime]) -> str:
+    """Digest of what the documents are made of, and of the documents: as long as it holds, they need not be made."""
+    known = [manifest.learnt.get(hour) for hour in recent[-1:]]
+    inputs = [rules(job.history), known, [manifest.hours[hour] for hour in recent], len(moments), moments[-1:]]
+    files = [job.output / name for name in (KNOWLEDGE, REQUEST)]
+    contents = [hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else "" for file in files]
+    return hashlib.sha256(repr([inputs, contents]).encode()).hexdigest() + "\n"
+
+
+def _request(state: Observation, knowledge: Knowledge, tables: Mapping[str, Mapping[str, Any]]) -> Request:
+    request = request_of(state, knowledge, tables["sums"], tables["windows"])
     try:
         check_places(request)
     except DocumentError:  # a task of the newest state stands on a node that has died

@@ -29,27 +29,34 @@ COSTS = {"read": (0.002, 1.0, 1.0), "parse": (0.010, 5.0, 2.0), "count": (0.004,
 
 @attrs.frozen(kw_only=True)
 class Plant:
-    """A chain read, parse, count on nodes of two types.
+    """Chains read, parse, count on nodes of two types.
 
     Attributes:
         tasks: Of each component.
         nodes: Task i runs on node i modulo their number; even ones are of the first type.
         period: Seconds of a window.
         noise: Standard deviation of CPU, relative.
+        topologies: Chains, the first of them named `plant`, the others `plant-1`, `plant-2`, ...
     """
 
     tasks: int = 4
     nodes: int = 4
     period: float = 10.0
     noise: float = 0.03
+    topologies: int = 1
 
     @property
     def rows(self) -> int:
-        """Rows of one window: tasks, flows between them, nodes, the topology."""
-        return 3 * self.tasks + 2 * self.tasks * self.tasks + self.nodes + 1
+        """Rows of one window: tasks, flows between them, nodes, topologies."""
+        return self.topologies * (3 * self.tasks + 2 * self.tasks * self.tasks + 1) + self.nodes
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Ids of the topologies."""
+        return ("plant", *(f"plant-{number}" for number in range(1, self.topologies)))
 
     def state(self) -> Observation:
-        """Cluster, topology and assignment."""
+        """Cluster, topologies and assignment."""
         nodes = tuple(
             Node(
                 id=f"node-{index}",
@@ -70,9 +77,10 @@ class Plant:
             for name, (_, _, alpha) in COSTS.items()
         )
         streams = (Stream(source="read", target="parse"), Stream(source="parse", target="count", grouping="fields"))
-        topology = Topology(id="plant", components=parts, streams=streams)
-        placed = {task.id: Slot(f"node-{task.index % self.nodes}", 6700) for task in topology.tasks()}
-        return Observation(cluster=Cluster(nodes=nodes), topologies=(topology,), assignment=FrozenMap(placed))
+        chains = tuple(Topology(id=name, components=parts, streams=streams) for name in self.names)
+        tasks = (task for chain in chains for task in chain.tasks())
+        placed = {task.id: Slot(f"node-{task.index % self.nodes}", 6700) for task in tasks}
+        return Observation(cluster=Cluster(nodes=nodes), topologies=chains, assignment=FrozenMap(placed))
 
     def write(self, folder: Path, *, windows: int, seed: int = 0, start: datetime = START, scale: float = 1.0) -> int:
         """Write samples, a file an hour, and the state of the engine.
@@ -95,18 +103,17 @@ class Plant:
             count = min(per_hour, windows - first)
             place = folder / f"{hour:day=%Y-%m-%d/hour=%H}"
             place.mkdir(parents=True, exist_ok=True)
-            columns = self._columns(hour, first, count, rng, scale)
-            table = _table(columns, self.rows * count)
+            columns = [part for name in self.names for part in self._columns(name, hour, first, count, rng, scale)]
+            table = _table([*columns, self._nodes(_ends(hour, count, self.period), first)], self.rows * count)
             parquet.write_table(table, place / f"samples-{seed}-{first:08d}.parquet")
         return windows * self.rows
 
     def _columns(
-        self, hour: datetime, first: int, count: int, rng: np.random.Generator, scale: float
+        self, topology: str, hour: datetime, first: int, count: int, rng: np.random.Generator, scale: float
     ) -> list[dict[str, object]]:
-        """Columns of each kind of rows, window by window."""
-        n, moments = self.tasks, np.arange(count)
-        ends = np.datetime64(hour.replace(tzinfo=None), "us") + ((moments + 0.5) * self.period * 1e6).astype("m8[us]")
-        own = np.arange(n)
+        """Columns of each kind of rows of a topology, window by window."""
+        n, own = self.tasks, np.arange(self.tasks)
+        ends = _ends(hour, count, self.period)
         # Rates from 200 to 2,000 tuples/s, one for all tasks of a window: wide enough to tell `e` from `met`.
         load = 200.0 + 1800.0 * rng.random((count, 1)) * np.ones((1, n))
         rates = {"read": load, "parse": load, "count": 2.0 * load}
@@ -115,7 +122,7 @@ class Plant:
         for name, (e, met, alpha) in COSTS.items():
             slow = np.array([kinds[i % self.nodes % 2][2] for i in own]) * (scale if name == "parse" else 1.0)
             cpu = (e * rates[name] + met) * slow * (1 + self.noise * rng.standard_normal((count, n)))
-            tasks = np.array([f"plant/{name}/{i}" for i in own])
+            tasks = np.array([f"{topology}/{name}/{i}" for i in own])
             common = self._common(ends, first, count, n, own)
             spout = name == "read"
             figures = {
@@ -124,7 +131,7 @@ class Plant:
                 "emitted": load if spout else alpha * rates[name],
                 "memory": 100.0 + 10.0 * rng.random((count, n)),
             }
-            names = {"topology": "plant", "component": name, "role": "spout" if spout else "bolt", "source": "thread"}
+            names = {"topology": topology, "component": name, "role": "spout" if spout else "bolt", "source": "thread"}
             rows = {key: value.ravel() for key, value in figures.items()}
             parts.append({**common, "kind": "task", **names, "task": np.tile(tasks, count), **rows})
         for sender, receiver in (("read", "parse"), ("parse", "count")):
@@ -132,24 +139,20 @@ class Plant:
             amount = np.repeat(rates[receiver] / n, n, axis=1).reshape(count, n * n)
             common = self._common(ends, first, count, n * n, source)
             ends_of: dict[str, object] = {
-                "task": np.tile(np.array([f"plant/{sender}/{i}" for i in source]), count),
-                "target": np.tile(np.array([f"plant/{receiver}/{i}" for i in target]), count),
+                "task": np.tile(np.array([f"{topology}/{sender}/{i}" for i in source]), count),
+                "target": np.tile(np.array([f"{topology}/{receiver}/{i}" for i in target]), count),
                 "role": "spout" if sender == "read" else "bolt",
             }
-            plain = {"kind": "flow", "topology": "plant", "component": sender, "target_component": receiver}
+            plain = {"kind": "flow", "topology": topology, "component": sender, "target_component": receiver}
             parts.append({**common, **plain, **ends_of, "tuples": amount.ravel(), "bytes": 50.0 * amount.ravel()})
-        return parts + self._wholes(ends, first, count, load)
-
-    def _wholes(
-        self, ends: NDArray[np.datetime64], first: int, count: int, load: NDArray[np.float64]
-    ) -> list[dict[str, object]]:
-        nodes = np.arange(self.nodes)
-        common = self._common(ends, first, count, self.nodes, nodes)
-        node = {**common, "kind": "node", "cpu": np.full(count * self.nodes, 50.0), "source": "procfs"}
         whole = self._common(ends, first, count, 1, np.zeros(1, dtype=np.int64))
         amounts = {"offered": load.sum(axis=1), "throughput": load.sum(axis=1), "latency": np.full(count, 12.0)}
-        topology = {**whole, "kind": "topology", "topology": "plant", **amounts, "source": "acked"}
-        return [node, {**topology, "node": None, "port": None, "machine_type": None}]
+        told = {**whole, "kind": "topology", "topology": topology, **amounts, "source": "acked"}
+        return [*parts, {**told, "node": None, "port": None, "machine_type": None}]
+
+    def _nodes(self, ends: NDArray[np.datetime64], first: int) -> dict[str, object]:
+        common = self._common(ends, first, len(ends), self.nodes, np.arange(self.nodes))
+        return {**common, "kind": "node", "cpu": np.full(len(ends) * self.nodes, 50.0), "source": "procfs"}
 
     def _common(
         self, ends: NDArray[np.datetime64], first: int, count: int, width: int, at: NDArray[np.int64]
@@ -166,6 +169,12 @@ class Plant:
             "port": 6700,
             "machine_type": np.tile(np.array([TYPES[i % 2][0] for i in node]), count),
         }
+
+
+def _ends(hour: datetime, count: int, period: float) -> NDArray[np.datetime64]:
+    """Ends of the first windows of an hour."""
+    moments = ((np.arange(count) + 0.5) * period * 1e6).astype("m8[us]")
+    return np.asarray(np.datetime64(hour.replace(tzinfo=None), "us") + moments)
 
 
 def _table(parts: list[dict[str, object]], rows: int) -> object:

@@ -7,11 +7,14 @@ the median of all distances from it, are left out. The rest is fitted by least s
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -34,16 +37,17 @@ SURE = 1.96
 
 @attrs.frozen(kw_only=True, eq=False)
 class Cells:
-    """Rows of the table `cells` of one group, a column each; float64 (c,), but for the levels `x`, int64 (c,).
+    """Rows of the table `cells` of one group, a column each; float64 (c,), but for the levels, int64 (c,).
 
     Attributes:
-        x: Level of the rate.
+        x, y: Levels of the rate and of CPU.
         n: Rows of the cell.
         sx, sy, sxx, sxy, syy: Sums over the rows of rate, CPU, and their products.
         received, emitted: Sums of tuples per second, of the rows that have both.
     """
 
     x: NDArray[np.int64]
+    y: NDArray[np.int64]
     n: Floats
     sx: Floats
     sy: Floats
@@ -55,7 +59,14 @@ class Cells:
 
     def part(self, chosen: Flags) -> Cells:
         """Some of the cells."""
-        return Cells(**{field.name: getattr(self, field.name)[chosen] for field in attrs.fields(Cells)})
+        return Cells(**{field.name: getattr(self, field.name)[chosen] for field in FIELDS})
+
+
+FIELDS = attrs.fields(Cells)
+AMOUNTS = tuple(field.name for field in FIELDS if field.name not in {"x", "y"})
+"""Columns of cells that add up."""
+WIDE = 2**32
+"""More than there are levels of CPU."""
 
 
 @attrs.frozen(kw_only=True)
@@ -99,10 +110,10 @@ def fit(cells: Cells) -> Line:
 
 def _middle_line(cells: Cells) -> Line:
     """First line, by Theil and Sen, through the middles of rate levels."""
-    levels = np.unique(cells.x)
-    weight = np.array([cells.n[cells.x == level].sum() for level in levels])
-    rate = np.array([cells.sx[cells.x == level].sum() for level in levels]) / weight
-    cpu = np.array([_middle(cells.part(cells.x == level)) for level in levels])
+    levels, at = np.unique(cells.x, return_inverse=True)
+    weight = _sums(at, cells.n)
+    rate = _sums(at, cells.sx) / weight
+    cpu = _medians(cells.sy / cells.n, cells.n, at)
     one, other = np.triu_indices(len(levels), 1)
     # Two levels close to each other give any slope: noise over almost nothing.
     apart = np.abs(rate[other] - rate[one]) > SPREAD * np.maximum(rate[other], rate[one])
@@ -115,14 +126,17 @@ def _middle_line(cells: Cells) -> Line:
     return Line(e=e, met=max(0.0, _median(cpu - e * rate, weight)))
 
 
-def _middle(cells: Cells) -> float:
-    return _median(cells.sy / cells.n, cells.n)
-
-
 def _median(values: Floats, weights: Floats) -> float:
-    order = np.argsort(values, kind="stable")
+    return float(_medians(values, weights, np.zeros(len(values), dtype=np.int64))[0])
+
+
+def _medians(values: Floats, weights: Floats, group: NDArray[np.int64]) -> Floats:
+    """Weighted median of the values of each group; groups are numbered from 0, none is empty."""
+    order = np.lexsort((values, group))
     upto = np.cumsum(weights[order])
-    return float(values[order][np.searchsorted(upto, upto[-1] / 2)])
+    ends = upto[np.cumsum(np.bincount(group)) - 1]
+    begins = np.concatenate(([0.0], ends[:-1]))
+    return np.asarray(values[order][np.searchsorted(upto, (begins + ends) / 2)])
 
 
 def _far(cells: Cells, line: Line) -> Flags:
@@ -180,9 +194,14 @@ def _plain(value: float) -> float:
     return float(f"{value:.9g}")
 
 
-def cells_of(columns: dict[str, NDArray[np.generic]]) -> Cells:
-    """Cells of columns as a table has them; null amounts are zero."""
-    found: dict[str, Any] = {
-        field.name: np.nan_to_num(np.asarray(columns[field.name], dtype=np.float64)) for field in attrs.fields(Cells)
-    }
-    return Cells(**{**found, "x": found["x"].astype(np.int64)})
+def joined(parts: Sequence[Cells]) -> Cells:
+    """The cells of several hours, in order of their levels: those of the same levels are one, added up in order."""
+    columns = {field.name: np.concatenate([getattr(each, field.name) for each in parts]) for field in FIELDS}
+    _, first, at = np.unique(columns["x"] * WIDE + columns["y"], return_index=True, return_inverse=True)
+    amounts = {name: _sums(at, columns[name]) for name in AMOUNTS}
+    return Cells(x=columns["x"][first], y=columns["y"][first], **amounts)
+
+
+def _sums(group: NDArray[np.int64], amounts: Floats) -> Floats:
+    """Sum of each group, from the first amount to the last: hours added one by one give the bits of all at once."""
+    return np.asarray(np.bincount(group, amounts), dtype=np.float64)

@@ -33,7 +33,7 @@ class Groups:
         """Groups of rows.
 
         Args:
-            columns: Array by column; {} is no row.
+            columns: Array of numpy or pyarrow by column; {} is no row.
             names: Columns whose values a group has in common.
         """
         if not columns:
@@ -78,9 +78,10 @@ def split(columns: Mapping[str, Any], *names: str) -> dict[tuple[str, ...], Any]
 def _coded(column: Any) -> tuple[NDArray[np.int64], list[str]]:
     """Values as numbers in their order; null is ""."""
     # pyarrow is optional and costs 0.2 s; `headworks pipeline show` imports this module, and reads no table.
-    from pyarrow import array, compute
+    from pyarrow import ChunkedArray, array, compute
 
-    coded = compute.fill_null(array(column, "string", from_pandas=True), "").dictionary_encode()
+    plain = column.combine_chunks() if isinstance(column, ChunkedArray) else array(column, "string", from_pandas=True)
+    coded = compute.fill_null(plain, "").dictionary_encode()
     values = coded.dictionary.to_pylist()
     ranks = np.empty(len(values), dtype=np.int64)
     ranks[np.array(sorted(range(len(values)), key=values.__getitem__), dtype=np.int64)] = np.arange(len(values))

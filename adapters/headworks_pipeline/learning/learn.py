@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-import attrs
 import numpy as np
 
 from headworks.model import FrozenMap, Profile
 from headworks.model.knowledge import Demand, Drift, Knowledge, NodeHealth, ProfileFit
 from headworks_pipeline.intake.files import last_hour
-from headworks_pipeline.learning.drift import history
-from headworks_pipeline.learning.fit import cells_of
+from headworks_pipeline.learning.drift import profile
 from headworks_pipeline.learning.flows import traffic
+from headworks_pipeline.learning.fold import GROUP, merged
 from headworks_pipeline.learning.groups import split
 from headworks_pipeline.learning.health import NodeRecord, health
 from headworks_pipeline.tables.histogram import quantile
@@ -23,7 +22,9 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from headworks.model import Cluster
+    from headworks_pipeline.learning.drift import Track
     from headworks_pipeline.learning.fit import Line
+    from headworks_pipeline.learning.fold import Group, Series, State
     from headworks_pipeline.tables.manifest import Manifest
     from headworks_pipeline.tables.store import Store
 
@@ -32,38 +33,17 @@ HISTORY = 168
 rare rates are not among them."""
 RECENT = 1
 """Hours that traffic and health are averages of: if larger, a change of load is seen later; if smaller, it is noise."""
-GROUP = ("topology", "component", "machine_type")
-"""Columns that a profile is fitted for each value of."""
-Group = tuple[str, str, str]
 
 
-@attrs.frozen(kw_only=True)
-class Period:
-    """The hours that there are, oldest first; `recent` are the last of them."""
+def hours_of(manifest: Manifest, now: datetime | None = None) -> list[str]:
+    """Hours with rows that are used, oldest first.
 
-    hours: tuple[str, ...]
-    recent: tuple[str, ...]
-
-    @classmethod
-    def of(
-        cls,
-        manifest: Manifest,
-        *,
-        history_hours: int = HISTORY,
-        recent_hours: int = RECENT,
-        now: datetime | None = None,
-    ) -> Period:
-        """The newest hours with rows in them.
-
-        Args:
-            manifest: Hours that there are.
-            history_hours: At most so many for profiles and demand.
-            recent_hours: At most so many for traffic and health.
-            now: Time of the run: hours that are ahead of it do not count; None for all.
-        """
-        found = sorted(name for name, hour in manifest.hours.items() if hour.rows.get("", 0))
-        there = [name for name in found if now is None or name <= last_hour(now)]
-        return cls(hours=tuple(there[-history_hours:]), recent=tuple(there[-recent_hours:]))
+    Args:
+        manifest: Hours that there are.
+        now: Time of the run: hours that are ahead of it do not count; None for all.
+    """
+    found = sorted(name for name, hour in manifest.hours.items() if hour.rows.get("", 0))
+    return [name for name in found if now is None or name <= last_hour(now)]
 
 
 def table(store: Store, manifest: Manifest, name: str, hours: Sequence[str]) -> dict[str, Any]:
@@ -93,33 +73,31 @@ def table(store: Store, manifest: Manifest, name: str, hours: Sequence[str]) -> 
     return {column: whole[column].to_numpy() for column in whole.column_names}
 
 
-def learn(store: Store, manifest: Manifest, period: Period, cluster: Cluster) -> Knowledge:
-    """Everything that the tables say.
+def learn(state: State, recent: Mapping[str, Mapping[str, Any]], since: str, cluster: Cluster) -> Knowledge:
+    """Everything that hours say.
 
     Args:
-        store: Where they are.
-        manifest: Which of them count.
-        period: Hours to learn from.
+        state: What they have taught.
+        recent: Columns of the tables `sums` and `windows` of the recent hours.
+        since: First of the recent hours; "" if there are none.
         cluster: Machines, as far as they are known; their capacity is what a profile's percent are of.
     """
-    found = table(store, manifest, "cells", period.hours)
-    groups = dict(profiles(found, capacities(cluster)))
+    groups = dict(profiles(state.tracks, capacities(cluster)))
     lines = {group: line for group, (_, line, _) in groups.items()}
-    recent = table(store, manifest, "sums", period.recent)
-    rejected: Counter[str] = Counter()
-    for hour in period.hours:
-        rejected.update({reason: rows for reason, rows in manifest.hours[hour].rows.items() if reason})
+    rows: Counter[str] = Counter()
+    for block in state.blocks:
+        rows.update(block.rows)
     return Knowledge(
-        since=period.hours[0] if period.hours else "",
-        until=period.hours[-1] if period.hours else "",
-        recent=period.recent[0] if period.recent else "",
-        samples=sum(manifest.hours[hour].rows[""] for hour in period.hours),
-        rejected=FrozenMap(dict(sorted(rejected.items()))),
+        since=state.blocks[0].since if state.blocks else "",
+        until=state.hour,
+        recent=since,
+        samples=rows.pop("", 0),
+        rejected=FrozenMap(dict(sorted(rows.items()))),
         profiles=tuple(each for each, _, _ in groups.values()),
-        demands=tuple(demands(found, table(store, manifest, "levels", period.hours))),
-        traffic=tuple(traffic(recent)),
+        demands=tuple(demands([block.levels for block in state.blocks])),
+        traffic=tuple(traffic(recent["sums"])),
         drifts=tuple(each for _, _, drifts in groups.values() for each in drifts),
-        nodes=tuple(nodes(table(store, manifest, "windows", period.recent), recent, lines, cluster)),
+        nodes=tuple(nodes(recent["windows"], recent["sums"], lines, cluster)),
     )
 
 
@@ -133,36 +111,28 @@ def capacities(cluster: Cluster) -> dict[str, float]:
 
 
 def profiles(
-    cells: Mapping[str, Any], points: Mapping[str, float]
+    tracks: Mapping[Series, Track], points: Mapping[str, float]
 ) -> Iterator[tuple[Group, tuple[ProfileFit, Line, list[Drift]]]]:
     """The profile of each component on each machine type; of several ways of measuring, the one with most windows.
 
     Args:
-        cells: Columns of the table `cells`.
+        tracks: What the hours say of each way.
         points: CPU points of a machine of each type.
 
     Yields:
         The group, and its profile: in percent of the machine, as a line in points, and with its drifts.
     """
-    for group, rows in split(cells, *GROUP).items():
-        some = {name: column[rows] for name, column in cells.items()}
-        sources = split(some, "source")
-        (source,), chosen = max(sources.items(), key=lambda item: (some["n"][item[1]].sum(), item[0]))
-        own = {name: column[chosen] for name, column in some.items()}
-        hours = {
-            hour: cells_of({name: column[at] for name, column in own.items()})
-            for (hour,), at in split(own, "hour").items()
-        }
-        line, since, changes = history(hours)
-        topology, component, kind = group
-        drifts = [
-            Drift(topology=topology, component=component, machine_type=kind, hour=each.hour, ratio=each.ratio)
-            for each in changes
-        ]
-        yield (
-            (topology, component, kind),
-            (_fit(group, source, line, since, 100.0 / points.get(kind, 100.0)), line, drifts),
-        )
+    found: dict[Group, tuple[float, str, Track]] = {}
+    for (topology, component, kind, source), track in sorted(tracks.items()):
+        group = (topology, component, kind)
+        windows = sum(part.cells.n.sum() for part in track.all)
+        if group not in found or (windows, source) > found[group][:2]:
+            found[group] = (windows, source, track)
+    for group, (_, source, track) in found.items():
+        line, since = profile(track)
+        names = dict(zip(GROUP, group, strict=True))
+        drifts = [Drift(**names, hour=each.hour, ratio=each.ratio) for each in track.changes]
+        yield group, (_fit(group, source, line, since, 100.0 / points.get(group[2], 100.0)), line, drifts)
 
 
 def _fit(group: tuple[str, ...], source: str, line: Line, since: str, percent: float) -> ProfileFit:
@@ -191,21 +161,18 @@ def _fit(group: tuple[str, ...], source: str, line: Line, since: str, percent: f
     )
 
 
-def demands(cells: Mapping[str, Any], levels: Mapping[str, Any]) -> Iterator[Demand]:
+def demands(levels: Sequence[Any]) -> Iterator[Demand]:
     """Percentiles of CPU, memory and queues of the tasks of each group.
 
     Args:
-        cells: Columns of the table `cells`, whose `y` is the level of CPU.
-        levels: Columns of the table `levels`.
+        levels: Tables `levels`, with CPU as one of the resources; None for one without rows.
     """
-    if cells:
-        cpu = {**cells, "resource": np.full(len(cells["n"]), "cpu", dtype=object)}
-        yield from _demands(cpu)
-    yield from _demands(levels)
-
-
-def _demands(counts: Mapping[str, Any]) -> Iterator[Demand]:
-    for (*group, resource), rows in split(counts, *GROUP, "resource").items():
+    whole = merged(levels)
+    if whole is None:
+        return
+    counts = {name: whole[name].to_numpy() for name in ("y", "n", "peak")}
+    keys = {name: whole[name] for name in (*GROUP, "resource")}
+    for (*group, resource), rows in split(keys, *GROUP, "resource").items():
         level, n, peak = (counts[name][rows] for name in ("y", "n", "peak"))
         top = float(np.max(peak))
         # The middle of the highest level may lie above every amount in it: no percentile exceeds the peak.

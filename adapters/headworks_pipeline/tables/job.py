@@ -149,7 +149,7 @@ def update(
     if selection.lost:
         tell(f"{_span(selection.lost)} lack samples that are gone: their tables stay")
     if selection.expired:
-        manifest = manifest.with_hours({}, selection.expired)
+        manifest = manifest.without(selection.expired)
         store.commit(manifest)
     total: Counter[str] = Counter()
     if work.ahead:

@@ -39,27 +39,56 @@ class Hour:
 
 
 @attrs.frozen(kw_only=True)
+class Learnt:
+    """Entry of what is known after an hour, of it and all before it.
+
+    Attributes:
+        snapshot: Snapshot that has it.
+        hours: Number of hours that it was learnt from.
+        rules: Names how; by other rules it would be another.
+    """
+
+    snapshot: str
+    hours: int
+    rules: str
+
+
+@attrs.frozen(kw_only=True)
 class Manifest:
-    """The hours that count, by name (YYYY-MM-DDTHH), after a number of commits."""
+    """The hours that count, by name (YYYY-MM-DDTHH), after a number of commits; and what is known after some."""
 
     number: int = 0
     hours: FrozenMap[str, Hour] = FrozenMap()
+    learnt: FrozenMap[str, Learnt] = FrozenMap()
 
     def with_hours(self, hours: Mapping[str, Hour], gone: Collection[str] = ()) -> Manifest:
-        """The next manifest, after some hours were made again and some were removed.
+        """The next manifest, after some hours were made again, and some are as if they had never been.
 
         Args:
             hours: Entries of the hours that were made.
             gone: Hours that are left out.
         """
         kept = {hour: made for hour, made in self.hours.items() if hour not in gone}
-        return Manifest(number=self.number + 1, hours=FrozenMap({**kept, **hours}))
+        changed = {*hours, *gone}
+        learnt = {hour: each for hour, each in self.learnt.items() if all(hour < other for other in changed)}
+        return Manifest(number=self.number + 1, hours=FrozenMap({**kept, **hours}), learnt=FrozenMap(learnt))
+
+    def without(self, expired: Collection[str]) -> Manifest:
+        """The next manifest, after some hours are past retention: what was learnt from them stays."""
+        kept = {hour: made for hour, made in self.hours.items() if hour not in expired}
+        return attrs.evolve(self, number=self.number + 1, hours=FrozenMap(kept))
+
+    def with_learnt(self, learnt: Mapping[str, Learnt]) -> Manifest:
+        """The next manifest, in which this is all that is known."""
+        return attrs.evolve(self, number=self.number + 1, learnt=FrozenMap(learnt))
 
 
 def manifest_text(manifest: Manifest) -> str:
     """A manifest as JSON."""
     hours = {name: attrs.asdict(each) for name, each in sorted(manifest.hours.items())}
-    return json.dumps({"version": VERSION, "number": manifest.number, "hours": hours}, indent=1) + "\n"
+    learnt = {name: attrs.asdict(each) for name, each in sorted(manifest.learnt.items())}
+    whole = {"version": VERSION, "number": manifest.number, "hours": hours, "learnt": learnt}
+    return json.dumps(whole, indent=1) + "\n"
 
 
 def read_manifest(text: str, path: str) -> Manifest:
@@ -77,7 +106,8 @@ def read_manifest(text: str, path: str) -> Manifest:
         version = data["version"]
         if version == VERSION:
             hours = {name: _hour(each) for name, each in data["hours"].items()}
-            return Manifest(number=data["number"], hours=FrozenMap(hours))
+            learnt = {name: Learnt(**each) for name, each in data["learnt"].items()}
+            return Manifest(number=data["number"], hours=FrozenMap(hours), learnt=FrozenMap(learnt))
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise DocumentError("", f"{path} is no manifest of results: {error!r}") from None
     raise DocumentError("/version", f"{path} has version {version}, this Headworks reads {VERSION}")

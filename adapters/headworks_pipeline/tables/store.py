@@ -1,8 +1,9 @@
 """The folder of results: tables by hour, and numbered manifests, the last of which says which files are they.
 
-`FOLDER/data/SNAPSHOT/TABLE/hour=YYYY-MM-DDTHH/*.parquet` are written first. `FOLDER/manifests/NUMBER.json` is created
-then, which is the commit: it names the snapshot and the files of each hour. A manifest is never changed, and what it
-names stays for some minutes after the next one: a reader that has read a manifest sees the tables of that moment.
+`FOLDER/data/SNAPSHOT/TABLE/hour=YYYY-MM-DDTHH/*.parquet` are written first, and states of the fold as one more table,
+`learnt`. `FOLDER/manifests/NUMBER.json` is created then, which is the commit: it names the snapshot and the files of
+each hour. A manifest is never changed, and what it names stays for some minutes after the next one: a reader that has
+read a manifest sees the tables of that moment.
 """
 
 from __future__ import annotations
@@ -210,7 +211,9 @@ class Store:
                 path.unlink(missing_ok=True)
             else:
                 alive.append(read_manifest(path.read_text(), str(path)))
-        self._remove_unnamed({(each.snapshot, f"hour={name}") for one in alive for name, each in one.hours.items()})
+        named = {(each.snapshot, f"hour={name}") for one in alive for name, each in one.hours.items()}
+        named |= {(each.snapshot, f"hour={name}") for one in alive for name, each in one.learnt.items()}
+        self._remove_unnamed(named)
 
     def _remove_unnamed(self, named: Collection[tuple[str, str]]) -> None:
         alive = {snapshot for snapshot, _ in named}
@@ -231,12 +234,21 @@ class Store:
             hours: Hours that are wanted; None for all.
         """
         found: list[Path] = []
-        for name, each in sorted(manifest.hours.items()):
-            if hours is None or name in hours:
-                place = self.folder / "data" / each.snapshot / table / f"hour={name}"
-                # Named files are not looked for: one that is gone is an error for who opens it, and never a silent gap.
-                found += [place / file for file in each.files.get(table, ())]
+        for name in sorted(manifest.hours if hours is None else manifest.hours.keys() & set(hours)):
+            each = manifest.hours[name]
+            place = self.folder / "data" / each.snapshot / table / f"hour={name}"
+            # Named files are not looked for: one that is gone is an error for who opens it, and never a silent gap.
+            found += [place / file for file in each.files.get(table, ())]
         return found
+
+    def learnt(self, snapshot: str, hour: str) -> Path:
+        """Folder of what is known after an hour.
+
+        Args:
+            snapshot: Snapshot that has it.
+            hour: YYYY-MM-DDTHH.
+        """
+        return self.folder / "data" / snapshot / "learnt" / f"hour={hour}"
 
 
 def forget(store: Store, hours: Collection[str], before: str = "") -> tuple[str, ...]:

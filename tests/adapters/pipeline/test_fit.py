@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from headworks_pipeline.learning.drift import history
+from headworks_pipeline.learning.drift import Part, follow, profile
 from headworks_pipeline.learning.fit import Cells, fit
 from headworks_pipeline.tables.histogram import NOTHING, RATE_STEPS, STEPS, quantile
 from pipeline_samples import levels
@@ -22,6 +22,7 @@ def cells(rate, cpu, emitted=None):
 
     return Cells(
         x=found[0],
+        y=found[1],
         n=total(np.ones_like(rate)),
         sx=total(rate),
         sy=total(cpu),
@@ -63,7 +64,8 @@ def row_by_row(rate, cpu):
     """Every window a cell of its own; the levels are those of its rates."""
     ones = np.ones_like(rate)
     sums = {"sx": rate, "sy": cpu, "sxx": rate * rate, "sxy": rate * cpu, "syy": cpu * cpu}
-    return Cells(x=np.unique(rate, return_inverse=True)[1], n=ones, **sums, received=rate, emitted=rate)
+    level, one = np.unique(rate, return_inverse=True)[1], np.arange(len(rate))
+    return Cells(x=level, y=one, n=ones, **sums, received=rate, emitted=rate)
 
 
 @pytest.mark.parametrize(
@@ -184,6 +186,14 @@ def by_hour(*factors, counts=()):
         rate, cpu = windows(count=counts[number] if counts else 400, seed=number)
         hours[f"2026-01-05T{number:02d}"] = cells(rate, cpu * factor)
     return hours
+
+
+def history(hours):
+    """The profile after some hours, the hour since which it holds, and the change points."""
+    track = None
+    for hour, some in hours.items():
+        track = follow(track, Part(block=0, since=hour, cells=some))
+    return *profile(track), track.changes
 
 
 def test_a_profile_that_holds_has_no_changes():

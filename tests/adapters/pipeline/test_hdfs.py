@@ -79,7 +79,7 @@ def test_the_tables_in_hdfs_are_those_of_a_folder_and_a_second_machine_has_nothi
     assert not any(path.startswith(f"learnt/{DRAFTS}") for path in there)
     again = run(hdfs, tmp_path, cache="elsewhere")
     assert json.loads(again.stdout)["hours"] == []
-    assert list(hdfs.files("learnt/manifests")) == ["learnt/manifests/0000000001.json"]
+    assert list(hdfs.files("learnt/manifests")) == [f"learnt/manifests/{number:010d}.json" for number in (1, 2)]
     assert hdfs.files("learnt/data") == {path: each for path, each in there.items() if "/data/" in path}
 
 
