@@ -34,7 +34,9 @@ VALIDATOR = "nimbus.topology.validator"
 LOCAL, LOCAL_DEFAULT = "storm.local.dir", "storm-local"
 """The setting for the folder of daemons' state, and Storm's default, below its home."""
 OF_OTHERS = ("resource.aware.scheduler.user.pools", "multitenant.scheduler.user.pools")
-"""Settings of Storm's schedulers that Headworks does not carry out, unlike those of a topology."""
+"""Settings of Storm's schedulers that Headworks does not carry out."""
+MACHINES = "topology.isolate.machines"
+"""That of a topology for them: nodes of its own."""
 SECONDS = 2.0
 """Seconds that a connection may take."""
 
@@ -62,6 +64,7 @@ def examine_settings(
     yield from examine_jars(installation, supervisor=supervisor)
     yield from examine_seats(installation, stored.nimbus if stored is not None else conf, supervisor=supervisor)
     yield from examine_conf(conf, stored.nimbus if stored is not None else None)
+    yield from examine_topologies(stored.topologies if stored is not None else {})
     yield from examine_hooks(conf, stored)
     extlib, jar = installation.home / "extlib", bool(_with(MEMBER, installation, "extlib"))
     yield from examine_workers(extlib, conf, stored, jar=jar, supervisor=supervisor)
@@ -207,6 +210,20 @@ def examine_conf(conf: Mapping[str, Any], nimbus: Mapping[str, Any] | None = Non
     yield _endpoint(conf.get("headworks.endpoint"))
     yield from _collectors(conf.get("headworks.collector"))
     yield _token(conf, handed=handed_out(conf) or handed_out(nimbus or {}))
+
+
+def examine_topologies(topologies: Mapping[str, Mapping[str, Any]]) -> Iterator[Finding]:
+    """Findings on settings of topologies that count for nothing.
+
+    Args:
+        topologies: The settings of each, by its name.
+    """
+    if asking := sorted(name for name, conf in topologies.items() if conf.get(MACHINES)):
+        yield _lacking(
+            "settings of another scheduler",
+            f"{MACHINES} of {', '.join(asking)}: it counts for nothing",
+            "name the topology in Nimbus's isolation.scheduler.machines, or say topology.headworks.desired.nodes",
+        )
 
 
 def _scheduler(conf: Mapping[str, Any]) -> Finding:

@@ -72,6 +72,13 @@ def test_guarantees_that_count_for_nothing_are_named() -> None:
     assert "settings of another scheduler" not in {each.subject for each in examine_conf({})}
 
 
+def test_nodes_that_a_topology_asks_another_scheduler_for_are_named(home: Path) -> None:
+    asking = {"topology.isolate.machines": 2}
+    found = settings_of(home, {}, {}, wc=asking, plain={}, ads=asking)["settings of another scheduler"]
+    assert found.detail == "topology.isolate.machines of ads, wc: it counts for nothing"
+    assert "settings of another scheduler" not in settings_of(home, {}, {}, plain={})
+
+
 def test_a_folder_that_is_no_installation_is_the_only_finding(tmp_path: Path) -> None:
     (found,) = examine(tmp_path)
     assert found.status == "broken"
