@@ -50,10 +50,10 @@ def wait_until_alive(target: StormTarget, watch: Watch, asked: Mapping[str, Slot
         away = misplaced(watch.alive(snapshot, past=past), snapshot, asked)
         if not away:
             return Step(action="alive", subject="workers", message=f"{len(asked)} executors are alive where asked")
-        waited, patience = time.monotonic() - began, target.starting(snapshot)
         missing = {task: asked[task] for task in away}
+        waited, patience = time.monotonic() - began, target.starting(snapshot, missing)
         # By then Nimbus has dropped every executor that it has no heartbeat of: it knows better than our silence.
-        if waited > snapshot.timing.starting and not misplaced(snapshot.assignment, snapshot, missing):
+        if waited > snapshot.starting(missing) and not misplaced(snapshot.assignment, snapshot, missing):
             return _silent(missing, asked)
         if waited > patience:
             started = {slot for life, slot in watch.lives(snapshot).items() if life not in past}

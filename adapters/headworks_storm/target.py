@@ -14,7 +14,7 @@ from headworks_storm.seats.seat import SeatState
 from headworks_storm.seats.view import logical_snapshot
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterable
 
     from headworks.model import FrozenMap, Metrics, Slot
     from headworks_storm.nimbus.seating import Seating
@@ -122,6 +122,10 @@ class StormTarget:
         """Seconds that a plan may take to be stored."""
         return snapshot.timing.storing if self.patience is None else self.patience
 
-    def starting(self, snapshot: Snapshot) -> float:
-        """Seconds that workers may take to start."""
-        return snapshot.timing.starting if self.patience is None else self.patience
+    def starting(self, snapshot: Snapshot, tasks: Iterable[str]) -> float:
+        """Seconds that the workers of some executors may take to start.
+
+        Args:
+            tasks: Their task ids.
+        """
+        return snapshot.starting(tasks) if self.patience is None else self.patience

@@ -35,10 +35,10 @@ from headworks_storm.nimbus.constraints.translate import constraints_of
 from headworks_storm.nimbus.constraints.unread import unread_constraints
 from headworks_storm.nimbus.names import renamed, shown
 from headworks_storm.nimbus.seating import STREAM, Seating, seating_of
-from headworks_storm.nimbus.timing import Timing
+from headworks_storm.nimbus.timing import Timing, seconds
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 VERSION = 1
 """Version of the round protocol. A higher one asks for a newer jar in Nimbus, which otherwise holds."""
@@ -48,6 +48,8 @@ ON_HEAP, OFF_HEAP = "onheap.memory.mb", "offheap.memory.mb"
 UNIFORM = 1.0
 """Tuples per second that a spout is assumed to emit before anything is measured, and a bolt for each that it receives
 unless a profile knows better; in a topology with a cycle, or a bolt that no spout reaches, those on each stream."""
+TIMEOUT = "topology.worker.timeout.secs"
+"""Key of a topology's configuration: seconds of silence after which its executors count as dead."""
 DESIRED, MINIMUM = "topology.headworks.desired.nodes", "topology.headworks.minimum.nodes"
 """Keys of a topology's configuration: nodes that it would like to use, and nodes that it must have."""
 
@@ -64,7 +66,8 @@ class Scheduled:
     are shown in place of seats, `idle` has the slots of those that do not work; all else is of those that do.
 
     If components share memory (`shares_memory`), Storm's own scheduler places the executors: the model has no word for
-    what a worker or a node needs once. They do not move.
+    what a worker or a node needs once. They do not move. `timeout` is the seconds of silence after which Nimbus gives
+    its executors up, if the topology says that itself, else 0.
     """
 
     topology: Topology
@@ -75,6 +78,7 @@ class Scheduled:
     seating: Seating | None = None
     idle: FrozenMap[str, Slot] = FrozenMap()
     shares_memory: bool = False
+    timeout: float = 0.0
 
     @property
     def unassigned(self) -> tuple[str, ...]:
@@ -117,6 +121,17 @@ class Snapshot:
     def unassigned(self) -> tuple[str, ...]:
         """Task ids of executors without a slot."""
         return tuple(task for each in self.scheduled for task in each.unassigned)
+
+    def starting(self, tasks: Iterable[str]) -> float:
+        """Seconds after which those of some executors that Nimbus still assigns run for sure.
+
+        Args:
+            tasks: Their task ids.
+        """
+        asked = {task.partition("/")[0] for task in tasks}  # TOPOLOGY/COMPONENT/INDEX
+        return self.timing.starting(
+            max((each.timeout for each in self.scheduled if each.topology.id in asked), default=0.0)
+        )
 
     @cached_property
     def hosts(self) -> dict[str, str]:
@@ -251,6 +266,7 @@ def _scheduled(data: Mapping[str, Any], isolated: int | None) -> Scheduled:
         unread=unread_constraints(conf, names.keys()),
         seating=seating,
         shares_memory=shares_memory,
+        timeout=seconds(conf.get(TIMEOUT)),
     )
 
 

@@ -21,6 +21,11 @@ DAY = 86_400
 """Seconds that a setting may be."""
 
 
+def seconds(said: Any) -> float:
+    """Seconds that a setting says; 0 where it is no whole number up to a day."""
+    return float(said) if type(said) is int and 0 < said <= DAY else 0.0
+
+
 @attrs.frozen(kw_only=True)
 class Timing:
     """Settings of Nimbus in seconds; the defaults are Storm's.
@@ -50,8 +55,8 @@ class Timing:
             "timeout": "nimbus.task.timeout.secs",
             "start": "supervisor.worker.start.timeout.secs",
         }
-        found = {field: data.get(name) for field, name in names.items()}
-        return cls(**{field: float(each) for field, each in found.items() if type(each) is int and 0 < each <= DAY})
+        found = {field: seconds(data.get(name)) for field, name in names.items()}
+        return cls(**{field: each for field, each in found.items() if each})
 
     @property
     def silence(self) -> float:
@@ -63,11 +68,14 @@ class Timing:
         """Seconds for a plan to be stored: two rounds to ask and to see it, and one that was under way."""
         return STORING + 3 * self.monitor
 
-    @property
-    def starting(self) -> float:
+    def starting(self, own: float = 0.0) -> float:
         """Seconds after which an executor that Nimbus still assigns runs for sure.
 
         Within `launch` Nimbus believes in a new executor unheard, and for `timeout` in the last that its old worker
-        said. It drops what it has not heard of then, in one of the next two rounds.
+        said, or for the topology's own time in place of both where that is longer. It drops what it has not heard of
+        then, in one of the next two rounds.
+
+        Args:
+            own: Seconds that the topology sets (`topology.worker.timeout.secs`); 0 sets none.
         """
-        return max(self.launch, self.start) + self.timeout + 2 * self.monitor
+        return max(self.launch, self.start, own) + max(self.timeout, own) + 2 * self.monitor

@@ -15,6 +15,7 @@ from headworks_storm.executor import execute
 from headworks_storm.monitor import observe
 from headworks_storm.nimbus.bridge import Endpoint
 from headworks_storm.nimbus.rounds import Rounds
+from headworks_storm.nimbus.snapshot import read_snapshot
 from headworks_storm.nimbus.timing import Timing
 from headworks_storm.peers.claim import claim
 from headworks_storm.service import ServiceSettings, serve
@@ -70,11 +71,20 @@ def test_patience_follows_nimbus_s_own_settings_unless_it_is_named():
     snapshot = target.latest()
     assert snapshot.timing == Timing(monitor=20.0, launch=300.0, timeout=40.0)
     # Longer than a supervisor gives a worker to start, and than Nimbus believes in it unheard.
-    assert target.starting(snapshot) == 300 + 40 + 2 * 20
+    assert target.starting(snapshot, []) == 300 + 40 + 2 * 20
     assert target.storing(snapshot) == 60 + 3 * 20
-    assert asked(Clock()).starting(asked(Clock()).latest()) == 120 + 30 + 2 * 10
+    assert asked(Clock()).starting(asked(Clock()).latest(), []) == 120 + 30 + 2 * 10
     named = attrs.evolve(target, patience=5.0)
-    assert (named.starting(snapshot), named.storing(snapshot)) == (5.0, 5.0)
+    assert (named.starting(snapshot, []), named.storing(snapshot)) == (5.0, 5.0)
+
+
+def test_executors_of_a_topology_with_a_time_out_of_its_own_are_waited_for_that_long_and_no_others():
+    own = {"long": 400, "short": 5, "none": "400"}
+    made = [word_count(name=name, conf={"topology.worker.timeout.secs": each}) for name, each in own.items()]
+    snapshot = read_snapshot(round_text([supervisor("a")], made))
+    usual = 120 + 30 + 2 * 10
+    assert snapshot.starting(["long/count/0", "none/count/0"]) == 400 + 400 + 2 * 10
+    assert [snapshot.starting([f"{name}/count/0"]) for name in ("short", "none", "gone")] == [usual] * 3
 
 
 @pytest.mark.parametrize("value", [None, "10", 0, -5, True, [], 1.5, 10**400])

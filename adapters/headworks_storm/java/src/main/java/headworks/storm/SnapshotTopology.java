@@ -23,7 +23,7 @@ import org.apache.storm.scheduler.WorkerSlot;
 final class SnapshotTopology {
     private static final int DEFAULT_PRIORITY = 29;
     private static final Set<String> SHARED =
-        Set.of("topology.ras.constraints", "topology.spread.components", "topology.isolate.machines",
+        Set.of("topology.ras.constraints", "topology.spread.components", "topology.worker.timeout.secs",
             "topology.scheduler.favored.nodes", "topology.scheduler.unfavored.nodes",
             "topology.ras.one.executor.per.worker", "topology.ras.one.component.per.worker");
     static final Comparator<ExecutorDetails> BY_TASK =

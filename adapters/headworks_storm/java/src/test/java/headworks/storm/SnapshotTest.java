@@ -59,10 +59,11 @@ class SnapshotTest {
     void sharesOnlyListedKeysAndNoToken() throws IOException {
         TopologyDetails topology = topology("wc", 1, 1, Map.of(
             "headworks.pin", "s0", "headworks.token", "secret", "storm.zookeeper.topology.auth.payload", "secret",
-            "topology.headworks.desired.nodes", 4, "topology.isolate.machines", 2, "topology.ras.constraints", Map.of("a", List.of("b"))));
+            "topology.headworks.desired.nodes", 4, "topology.worker.timeout.secs", 300, "topology.ras.constraints",
+            Map.of("a", List.of("b"))));
         JsonNode conf = read(cluster(supervisors(1, 1), topology)).get("topologies").get(0).get("conf");
         assertEquals("s0", conf.get("headworks.pin").textValue());
-        assertEquals(2, conf.get("topology.isolate.machines").intValue());
+        assertEquals(300, conf.get("topology.worker.timeout.secs").intValue());
         assertEquals(4, conf.get("topology.headworks.desired.nodes").intValue());
         assertEquals("{\"a\":[\"b\"]}", conf.get("topology.ras.constraints").toString());
         assertTrue(conf.has("topology.component.cpu.pcore.percent"));
