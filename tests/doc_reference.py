@@ -17,9 +17,10 @@ import click
 from headworks import hooks
 from headworks.cli.main import headworks
 from headworks.plugins.guard import DEADLINES
+from headworks.testing import ENGINE_RULES, RULES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted((ROOT / "docs").glob("*.md"))
@@ -66,8 +67,8 @@ def command_reference() -> Iterator[str]:
         options = dict(_options(command))
         shared = [each for each in options if of_loop.get(each) == options[each]] if name != "headworks run" else []
         shared = shared if len(shared) > SHARED else []
-        if rows := [f"| `{each}` | {text} |" for each, text in options.items() if each not in shared]:
-            yield "\n".join(("| option | meaning |", "|---|---|", *rows))
+        if rows := [f"`{each}` | {text}" for each, text in options.items() if each not in shared]:
+            yield _table("option | meaning", rows)
         if shared:
             names = ", ".join(f"`{each.split()[0].rstrip(',')}`" for each in shared)
             yield f"These options are those of [headworks run](#headworks-run): {names}."
@@ -114,11 +115,11 @@ def room_reference() -> Iterator[str]:
         yield f"### {package}"
         folder = next(ROOT.glob(f"*/{package}"))
         lines = [
-            f"| {len(rows) - at if room == row[0] else ''} | `{room}` | {_first_line(folder, room)} |"
+            f"{len(rows) - at if room == row[0] else ''} | `{room}` | {_first_line(folder, room)}"
             for at, row in enumerate(rows)
             for room in row
         ]
-        yield "\n".join(("| floor | room | content |", "|---|---|---|", *lines))
+        yield _table("floor | room | content", lines)
 
 
 def _first_line(folder: Path, room: str) -> str:
@@ -127,9 +128,34 @@ def _first_line(folder: Path, room: str) -> str:
     return (ast.get_docstring(tree) or "").partition("\n")[0].replace("|", "\\|")
 
 
+def rules() -> Iterator[str]:
+    """Rules that bind every scheduler."""
+    yield _table("rule | promise", (f"`{each.id}` | {each.statement}" for each in RULES if not each.needs))
+
+
+def promises() -> Iterator[str]:
+    """Rules that bind a scheduler which declares their capability."""
+    rows = (f"`{each.id}` | `{each.needs}` | {each.statement}" for each in RULES if each.needs)
+    yield _table("rule | capability | promise", rows)
+
+
+def engine_rules() -> Iterator[str]:
+    """Rules that bind an engine's adapter, in the order in which they are tried."""
+    yield _table("rule | promise", (f"`{each.id}` | {each.statement}" for each in ENGINE_RULES))
+
+
+def _table(head: str, rows: Iterable[str]) -> str:
+    """A table in Markdown of a head and rows, each with its cells joined."""
+    rule = "---|" * (head.count("|") + 1)
+    return "\n".join((f"| {head} |", f"|{rule}", *(f"| {row} |" for row in rows)))
+
+
 REFERENCES: dict[str, Callable[[], Iterator[str]]] = {
     "commands": command_reference,
+    "engine-rules": engine_rules,
     "hooks": hook_reference,
+    "promises": promises,
+    "rules": rules,
     "rooms": room_reference,
 }
 
