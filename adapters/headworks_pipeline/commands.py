@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 _PLACE = (
     click.option("--master", help="Spark's master, such as spark://HOST:PORT; default: local[*]."),
     click.option(
-        "--driver-memory", default="1g", show_default=True, help="Heap of the driver; embedded, of everything."
+        "--driver-memory", default="1g", show_default=True, help="Heap of the driver, or of all if Spark is embedded."
     ),
     click.option("--executor-memory", default="1g", show_default=True, help="Heap of each executor of a cluster."),
     click.option("--packages", default="", metavar="COORDINATES", help="Jars from Maven, as spark-submit takes them."),
-    click.option("--conf", multiple=True, metavar="KEY=VALUE", help="A setting of Spark's; as many as needed."),
+    click.option("--conf", multiple=True, metavar="KEY=VALUE", help="A setting of Spark, repeatable."),
 )
 _AMOUNT = (
     click.option("--history", default=168, show_default=True, type=click.IntRange(min=1), help="Hours to learn from."),
@@ -43,7 +43,7 @@ _AMOUNT = (
         "--keep",
         type=click.IntRange(min=1),
         metavar="HOURS",
-        help="Hours whose tables stay, the newest; default: all.",
+        help="Newest hours whose tables stay; default: all.",
     ),
 )
 _BACKEND = click.option(
@@ -51,7 +51,7 @@ _BACKEND = click.option(
     default="auto",
     show_default=True,
     type=click.Choice(["auto", "duckdb", "spark"]),
-    help="Engine; auto: DuckDB where it can, Spark for a --master, many rows or a stream.",
+    help="Engine; auto is Spark for a --master, many rows or a stream, else DuckDB.",
 )
 samples_argument = click.argument("samples", type=click.Path(exists=True, file_okay=False, path_type=Path))
 output_option = click.option(
@@ -100,17 +100,19 @@ def pipeline() -> None:
 @place_options
 @_amount_options
 @click.option(
-    "--keep-samples", type=click.IntRange(min=1), metavar="HOURS", help="Hours whose files stay; default: all."
+    "--keep-samples", type=click.IntRange(min=1), metavar="HOURS", help="Newest hours whose files stay; default: all."
 )
-@click.option("--compact", is_flag=True, help="Make one file of the small ones of each hour that is over.")
+@click.option("--compact", is_flag=True, help="Merge the small files of each past hour.")
 @click.option(
     "--max-rejected",
     multiple=True,
     metavar="[REASON=]PERCENT",
-    help="Rows of an hour that may not be used, else exit code 1; default: 5.",
+    help="Limit of unused rows of an hour, beyond which the exit code is 1; default: 5.",
 )
-@click.option("--follow", type=FiniteRange(min=0.1), metavar="SECONDS", help="Stay, and look for files so often.")
-@click.option("--available", is_flag=True, help="As a stream over what is there, then end.")
+@click.option(
+    "--follow", type=FiniteRange(min=0.1), metavar="SECONDS", help="Stay, and look for new files every so many seconds."
+)
+@click.option("--available", is_flag=True, help="Read the present files as a stream, then end.")
 @json_option
 def run_command(
     *,
@@ -132,8 +134,8 @@ def run_command(
 ) -> None:
     """Bring tables, knowledge.json and request.json up to date with SAMPLES.
 
-    Hours whose files changed are made again, the others are kept; killed at any moment and started again, the result
-    is the same. `headworks plan OUTPUT/request.json` plans from it.
+    Only hours whose files changed are made again. A killed run does no harm: start it again. Plan from the result with
+    `headworks plan OUTPUT/request.json`.
     """
     # numpy and cattrs cost 0.3 s, which a list of commands, which imports this module, does not need.
     from headworks_pipeline.remote import working_copy

@@ -51,7 +51,7 @@ class SessionConfig:
 
     Attributes:
         master: `local[*]`, or `spark://HOST:PORT` of a cluster that reads the same folders.
-        driver_memory: Heap of the driver; embedded, of everything.
+        driver_memory: Heap of the driver, or of all if Spark is embedded.
         executor_memory: Heap of each executor of a cluster.
         quick: True for a short job, whose JVM compiles simply.
         packages: Maven coordinates of jars that the session needs, with commas between them.

@@ -55,8 +55,12 @@ def _of_the_loop(*names: str) -> tuple[Setting, ...]:
 )
 @option_option
 @trace_option
-@click.option("--samples", type=click.Path(file_okay=False, path_type=Path), help="Keep what is measured, as Parquet.")
-@click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Write a page with curves here.")
+@click.option(
+    "--samples",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder in which measurements are kept, as Parquet.",
+)
+@click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Write a page with curves to this file.")
 @json_option
 @click.pass_context
 def simulate(

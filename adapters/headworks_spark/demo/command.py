@@ -31,7 +31,9 @@ CORES = (4, 2, 1)
 
 
 @click.group("demo", invoke_without_command=True)
-@click.option("--load", default=0.8, show_default=True, type=FiniteRange(0.05, 1.0), help="Share of CPU to plan for.")
+@click.option(
+    "--load", default=0.8, show_default=True, type=FiniteRange(0.05, 1.0), help="Share of each node's CPU to plan for."
+)
 @folder_option("headworks-demo", "demo.json and demo.html")
 @click.option("--offline", is_flag=True, help="Only the part that needs no Java; it writes demo.json alone.")
 @demo_apart_options

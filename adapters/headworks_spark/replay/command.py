@@ -28,9 +28,11 @@ SCHEDULERS = ("resource-aware", "dstorm")
 @click.command("spark-eventlog")
 @click.argument("log", type=PathOrUrl(exists=True, files=True))
 @click.option("--query", help="Name or id of a query; by default the one with most task time.")
-@click.option("--executors", multiple=True, type=click.IntRange(min=1), help="A number to compute, repeatable.")
+@click.option(
+    "--executors", multiple=True, type=click.IntRange(min=1), help="Number of executors to compute, repeatable."
+)
 @click.option("-s", "--scheduler", "schedulers", multiple=True, help="A scheduler to ask, repeatable.")
-@click.option("-O", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Write the request here.")
+@click.option("-O", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Write the request to this file.")
 @json_option
 @click.pass_context
 def command(

@@ -46,7 +46,9 @@ def serve() -> None:
     help="File with the secret of workers; made if it is not there, by default beside the endpoint.",
 )
 @click.option(
-    "--samples", type=click.Path(file_okay=False, path_type=Path), help="Keep what workers report here, as Parquet."
+    "--samples",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder in which reports of workers are kept, as Parquet.",
 )
 @click.option(
     "--samples-mb",

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option("--load", default=0.7, show_default=True, type=FiniteRange(0.05, 1.0), help="Share of CPU to plan for.")
+@click.option(
+    "--load", default=0.7, show_default=True, type=FiniteRange(0.05, 1.0), help="Share of each node's CPU to plan for."
+)
 @click.option("--version", default=STORM, show_default=True, help="Release of Storm.")
 @folder_option("headworks-demo", "storm.json and storm.html")
 @demo_apart_options

@@ -27,8 +27,10 @@ Asked = TypeVar("Asked", "Claim", "Improvement")
 @click.command("reproduce")
 @click.argument("plugin", required=False, shell_complete=plugin_names("headworks_schedule", "headworks_open"))
 @click.option("--claim", "wanted", multiple=True, help="Only this claim or improvement, repeatable.")
-@click.option("--live", is_flag=True, help="Measure what PLUGIN's paper prints, on real engines; this takes long.")
-@click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Write a page with the charts here.")
+@click.option("--live", is_flag=True, help="Measure the figures of PLUGIN's paper on real engines; this takes long.")
+@click.option(
+    "--html", type=click.Path(dir_okay=False, path_type=Path), help="Write a page with the charts to this file."
+)
 @json_option
 @click.pass_context
 def command(

@@ -67,7 +67,7 @@ def _machines(_context: click.Context, _parameter: click.Parameter, value: tuple
     is_flag=True,
     help="Also measure the cost of a tuple between workers, from pairs of placements of the same rates.",
 )
-@click.option("--text", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="The text that is read.")
+@click.option("--text", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Text to read.")
 @click.option("--version", default=STORM, show_default=True, help="Release of Storm.")
 @click.option(
     "-O",
@@ -94,8 +94,8 @@ def profile(
     """Profile the components of a topology on machine types, as the heterogeneity papers do.
 
     On a cluster of its own, one task of each component runs on each machine type in turn; the rate of the spouts is
-    raised until no more is processed. At the point of highest CPU use e is what Storm takes to execute a tuple, and MET
-    what the CPU does beyond. All types are this machine: they differ in their declared points and in the JVM's options.
+    raised until no more is processed. At the point of highest CPU use, e is Storm's time to execute a tuple, and MET
+    the rest of the CPU. All types are this machine: they differ in their declared points and in the JVM's options.
 
     With `--transfer` the components run in one worker, in two of this machine, and on two nodes: the growth of CPU with
     tuples is the cost of their way.

@@ -64,7 +64,7 @@ def _networks(_context: click.Context, _parameter: click.Parameter, value: str) 
 @click.option(
     "--seconds",
     type=FiniteRange(min=0, min_open=True),
-    help="Simulated seconds, 300 by default, or those that a real engine is measured, 20.",
+    help="Simulated seconds (300 by default), or measured ones of a real engine (20).",
 )
 @click.option(
     "--warm-up",

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 
-WITH = "With --apart, of each node: its"
 BOUNDS = "--nodes, --network, --racks and --rack-network"
 
 
@@ -129,17 +128,25 @@ def _options(command: Callable[..., R], switch: Callable[..., Any]) -> Callable[
             "--rack-network",
             metavar="RATE",
             callback=_read(parse_rate),
-            help="With --racks: the link between a rack and the others, which its nodes share, as 5mbit.",
+            help="With --racks: rate of the link that the nodes of a rack share, as 5mbit.",
         ),
         click.option(
             "--racks",
             metavar="NODES,...",
             callback=_read(parse_racks),
-            help="With --apart: how many nodes are in each rack, as 2,1.",
+            help="With --apart: number of nodes in each rack, as 2,1.",
         ),
-        click.option("--network", metavar="RATE", callback=_read(parse_rate), help=f"{WITH} network, as 20mbit."),
         click.option(
-            "--nodes", metavar="CORES,...", callback=_read(parse_cores), help=f"{WITH} cores, as 1.0,0.5,0.5."
+            "--network",
+            metavar="RATE",
+            callback=_read(parse_rate),
+            help="With --apart: network of each node, as 20mbit.",
+        ),
+        click.option(
+            "--nodes",
+            metavar="CORES,...",
+            callback=_read(parse_cores),
+            help="With --apart: cores of each node, as 1.0,0.5,0.5.",
         ),
         switch,
     ):

@@ -28,7 +28,9 @@ from headworks.cli.settings import Configured
     help="A scheduler, repeatable; all by default.",
 )
 @option_option
-@click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Write a page with pictures here.")
+@click.option(
+    "--html", type=click.Path(dir_okay=False, path_type=Path), help="Write a page with pictures to this file."
+)
 @json_option
 @click.pass_context
 def command(

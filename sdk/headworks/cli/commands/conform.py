@@ -35,7 +35,7 @@ NO_OPENING = (
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the cases for a scheduler.")
 @option_option
 @click.option(
-    "--save", type=click.Path(file_okay=False, path_type=Path), help="Write the requests that break rules here."
+    "--save", type=click.Path(file_okay=False, path_type=Path), help="Folder for the requests that break rules."
 )
 @click.option(
     "--explain",
@@ -44,8 +44,10 @@ NO_OPENING = (
     help="Print only the promise of a rule, and the requests on which it is tried.",
 )
 @click.option("--master", help="Address of a running engine; one is started on this machine by default.")
-@click.option("--window", type=SECONDS, default=5.0, show_default=True, help="Seconds that an engine measures.")
-@click.option("--budget", type=SECONDS, default=30.0, show_default=True, help="Seconds to measure beyond the window.")
+@click.option("--window", type=SECONDS, default=5.0, show_default=True, help="Seconds to measure an engine.")
+@click.option(
+    "--budget", type=SECONDS, default=30.0, show_default=True, help="Seconds that measuring may take beyond the window."
+)
 @click.option(
     "--patience", type=SECONDS, default=60.0, show_default=True, help="Seconds in which a loss or the end must be seen."
 )

@@ -25,8 +25,10 @@ from headworks.cli.settings import Configured
 @request_argument
 @scheduler_option
 @option_option
-@click.option("--seed", type=int, help="Seed of a scheduler that draws lots.")
-@click.option("-O", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Write the plan document here.")
+@click.option("--seed", type=int, help="Seed of the scheduler.")
+@click.option(
+    "-O", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Write the plan document to this file."
+)
 @json_option
 @click.pass_context
 def command(
@@ -42,7 +44,7 @@ def command(
 ) -> None:
     """Plan REQUEST with one scheduler and print figures and moves.
 
-    Ctrl-C asks a scheduler that searches for its best plan so far, and that is printed.
+    At Ctrl-C, a scheduler that searches is asked for its best plan so far.
     """
     # numpy, cattrs and rich cost 0.2 s, which the list of commands does not need.
     from headworks.api import find_request, limited

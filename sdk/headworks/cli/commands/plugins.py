@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def command(*, name: str | None, as_json: bool) -> None:
     """List plugins with their kind, their options and the number of their workloads.
 
-    With NAME, list the options of that plugin with their values and defaults.
+    With NAME, list the options of that plugin, with types and defaults.
     """
     host = plugins()
     if name is not None:

@@ -54,7 +54,9 @@ def _launch_option(name: str, metavar: str, text: str, *, multiple: bool = False
 @_launch_option("--packages", "COORDINATES", "Packages that the application needs")
 @_launch_option("--properties-file", "FILE", "File of settings")
 @click.option(
-    "--samples", type=click.Path(file_okay=False, path_type=Path), help="Keep what is measured here, as Parquet."
+    "--samples",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder in which measurements are kept, as Parquet.",
 )
 @journal_option
 @json_option

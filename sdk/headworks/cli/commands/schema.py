@@ -26,7 +26,9 @@ def _names(context: click.Context, _parameter: click.Parameter, begun: str) -> l
 
 @click.command("schema")
 @click.argument("document", required=False, shell_complete=_names)
-@click.option("-O", "--output", type=click.Path(file_okay=False, path_type=Path), help="Write every schema here.")
+@click.option(
+    "-O", "--output", type=click.Path(file_okay=False, path_type=Path), help="Write every schema to this folder."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (schemas always are).")
 def command(*, document: str | None, output: Path | None, as_json: bool) -> None:
     """Print the schema of DOCUMENT (request, plan, ...), or name the documents."""

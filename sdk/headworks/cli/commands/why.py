@@ -30,7 +30,7 @@ COLUMNS = ("node", "fits", "traffic between", "fullest", "restarts", "short or i
 @click.argument("task", metavar="TASK")
 @scheduler_option
 @option_option
-@click.option("--seed", type=int, help="Seed of a scheduler that draws lots.")
+@click.option("--seed", type=int, help="Seed of the scheduler.")
 @json_option
 @click.pass_context
 def command(
@@ -44,10 +44,10 @@ def command(
     as_json: bool,
     **limits: Any,
 ) -> None:
-    """Say why a plan for REQUEST has TASK where it is.
+    """Explain the place of TASK in a plan for REQUEST.
 
-    A row for each node: whether the task fits there, all others as planned, what is short or which constraint it would
-    break, and what would change. TASK is TOPOLOGY/COMPONENT/INDEX.
+    TASK is TOPOLOGY/COMPONENT/INDEX. A row for each node says whether the task fits there, with all others as planned,
+    which resource is short or which constraint it would break, and which figures would change.
     """
     # numpy, cattrs and rich cost 0.2 s, which the list of commands does not need.
     from headworks.api import find_request, limited
