@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from doc_api import api_reference
 from headworks import hooks
 from headworks.cli.main import headworks
 from headworks.plugins.guard import DEADLINES
@@ -61,8 +62,7 @@ def command_reference() -> Iterator[str]:
     for name, command in _commands(headworks, "headworks"):
         depth = min(name.count(" ") + 1, 3)
         yield f"{'#' * depth} {name}"
-        usage = command.collect_usage_pieces(click.Context(command))
-        yield f"```text\n{' '.join((name, *usage))}\n```"
+        yield f"```text\n{' '.join((name, *_usage(command)))}\n```"
         yield re.sub(r"^\\b\n", "", inspect.cleandoc(command.help or ""), flags=re.MULTILINE)
         options = dict(_options(command))
         shared = [each for each in options if of_loop.get(each) == options[each]] if name != "headworks run" else []
@@ -72,6 +72,13 @@ def command_reference() -> Iterator[str]:
         if shared:
             names = ", ".join(f"`{each.split()[0].rstrip(',')}`" for each in shared)
             yield f"These options are those of [headworks run](#headworks-run): {names}."
+
+
+def _usage(command: click.Command) -> list[str]:
+    """Arguments of a command; those of a group by our own words, as click's versions differ in theirs."""
+    if isinstance(command, click.Group):
+        return ["[OPTIONS]", "[COMMAND]" if command.invoke_without_command else "COMMAND", "[ARGS]..."]
+    return command.collect_usage_pieces(click.Context(command))
 
 
 def _command(name: str) -> click.Command:
@@ -151,6 +158,7 @@ def _table(head: str, rows: Iterable[str]) -> str:
 
 
 REFERENCES: dict[str, Callable[[], Iterator[str]]] = {
+    "api": api_reference,
     "commands": command_reference,
     "engine-rules": engine_rules,
     "hooks": hook_reference,
