@@ -5,10 +5,10 @@ from __future__ import annotations
 import itertools
 import os
 import re
+import string
 from typing import Self
 
 import attrs
-import numpy as np
 import psutil
 
 PATTERN = re.compile(r"hw([0-9a-z]{5})([0-9a-z]{4})([0-9a-z])([0-9a-z]{2})([brc]?)")
@@ -74,7 +74,12 @@ class ClusterName:
 
 
 def _digits(number: int, width: int) -> str:
-    return np.base_repr(number, 36).lower().rjust(width, "0")
+    """A number to the base 36, which `int` reads."""
+    digits = ""
+    while number:
+        number, digit = divmod(number, 36)
+        digits = (string.digits + string.ascii_lowercase)[digit] + digits
+    return digits.rjust(width, "0")
 
 
 def _born(pid: int) -> int | None:
