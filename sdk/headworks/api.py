@@ -45,9 +45,9 @@ class Row:
 
 @attrs.frozen(kw_only=True)
 class Comparison:
-    """Several schedulers on one request, in the order asked.
+    """Plans of several schedulers for one request, in the given order.
 
-    `bound` is the tightest that any of them found; proven if some plan reaches it.
+    `bound` is the tightest that any scheduler found; it is proven if some plan reaches it.
     """
 
     request: str

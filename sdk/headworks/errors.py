@@ -21,7 +21,7 @@ has."""
 
 
 def printable(text: str) -> str:
-    """A text in which nothing steers the terminal that it is shown on: control characters are written as escapes."""
+    """A text that is safe to show on a terminal: control characters are escaped."""
     return _UNSEEN.sub(lambda found: repr(found[0])[1:-1], text)
 
 
@@ -64,7 +64,7 @@ class PluginError(HeadworksError):
 
 
 class UnknownPluginError(PluginError):
-    """A name that no plugin of the kind that is needed has: the user's mistake, not a plugin's."""
+    """No plugin of the needed kind has this name: the user's mistake, not a plugin's."""
 
     exit_code = 2
 
@@ -101,7 +101,7 @@ def _shown(where: str) -> str:
 
 
 def known_names(name: str, known: Iterable[str]) -> str:
-    """The end of a message about an unknown name: the one that was perhaps meant, and all that there are."""
+    """The end of a message about an unknown name: a suggestion, and all known names."""
     known = sorted(each if len(each) <= _LONG else f"{each[:_LONG]}..." for each in known)
     close = difflib.get_close_matches(str(name)[:_LONG].lower(), known, n=1, cutoff=0.66)
     listed = f": {', '.join(known) or 'none'}" if len(known) <= _LISTED else f" {len(known)}, such as {known[0]}"

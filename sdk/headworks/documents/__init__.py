@@ -55,7 +55,7 @@ def read(path: str | Path, kind: type[T]) -> T:
 
 
 def read_text(path: str | Path) -> str:
-    """All that a file holds; its bytes are let go before values are made of it, which take room of their own.
+    """The text of a file. Its bytes are released before values are made of it.
 
     Raises:
         DocumentError: The file cannot be read, or is no UTF-8.
@@ -74,7 +74,7 @@ def structure(data: Any, kind: type[T]) -> T:
     """Make a value of plain data that somebody wrote.
 
     Args:
-        data: What a JSON reader gives: dicts, lists, texts, numbers, booleans and None.
+        data: Dicts, lists, texts, numbers, booleans and None.
 
     Raises:
         DocumentError: The data break the schema of the class, or a request or observation contradicts itself; a
@@ -90,7 +90,7 @@ def restore(data: Any, kind: type[T]) -> T:
     """Make a value of plain data that Headworks itself recorded: a task may be assigned to a node that has died.
 
     Args:
-        data: What a JSON reader gives.
+        data: Dicts, lists, texts, numbers, booleans and None.
 
     Raises:
         DocumentError: `$schema` is another document's or major version's, or the data break the schema of the class, or
@@ -169,7 +169,7 @@ def unstructure(value: Any) -> Any:
 
 
 def canonical(request: Request) -> str:
-    """The one JSON text that all requests of equal meaning share: nodes, topologies and so on in order of id."""
+    """The one JSON text of all requests with the same meaning, ordered by id."""
     return json.dumps(unstructure(_sorted(request)), sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 

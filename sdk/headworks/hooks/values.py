@@ -67,8 +67,8 @@ class Description:
     Attributes:
         summary: One sentence; the first line of a docstring serves.
         options: An attrs class whose fields, defaults and types are the plugin's options.
-        paper: Where the algorithm comes from, "" if nowhere.
-        capabilities: What the conformance kit may expect, from `headworks.testing.CAPABILITIES`.
+        paper: The source of the algorithm, "" if there is none.
+        capabilities: Promises to the conformance kit, from `headworks.testing.CAPABILITIES`.
         hookspec: The hook specification it was written for; the first and the last of several that it keeps.
         deadlines: Seconds by name of the hook, where its own may take longer or less long than others'. Hooks that are
             called unasked can only take less.

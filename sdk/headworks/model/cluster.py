@@ -34,9 +34,8 @@ class Slot:
 class Node:
     """A Storm supervisor or a Spark worker host.
 
-    `capacity` is what it offers to tasks, `slots` are the ports of its worker processes, `price` is per hour. `zone` is
-    a domain of failures above the rack, `labels` are values by name that constraints may ask for, `bandwidth` is the
-    bytes per second that its network takes in.
+    `capacity` is its offer to tasks, `slots` are the ports of its worker processes, and `price` is per hour. `zone` is
+    a domain of failures above the rack. Constraints may ask for `labels`. `bandwidth` is in bytes per second each way.
     """
 
     id: str
@@ -52,16 +51,16 @@ class Node:
 
     @property
     def hostname(self) -> str:
-        """The machine it is on; two supervisors may share one (the unit of isolation is the host)."""
+        """Its machine, the unit of isolation; two supervisors may share one."""
         return self.host or self.id
 
 
 @attrs.frozen(kw_only=True)
 class Cluster:
-    """The nodes that are alive; order has no meaning, ids are unique.
+    """The living nodes, in any order, with unique ids.
 
-    `shared_slots` is true where a slot runs tasks of any topology, as an executor of Spark does; a worker process of
-    Storm serves one.
+    `shared_slots` is true if a slot runs tasks of any topology, as an executor of Spark does. A worker process of Storm
+    serves one topology.
     """
 
     nodes: tuple[Node, ...] = ()

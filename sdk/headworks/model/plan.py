@@ -137,11 +137,11 @@ class Repair:
 
 @attrs.frozen(kw_only=True)
 class Scores:
-    """The figures by which every scheduler is compared; `headworks.problem.plan.score` computes them, nobody else.
+    """The figures by which every scheduler is compared, all computed by `headworks.problem.plan.score`.
 
     Attributes:
-        unit: What traffic is counted in, `tuples/s` or `bytes/s`.
-        traffic: All traffic between different tasks, at the plan's input rate where it names one.
+        unit: Unit of traffic, `tuples/s` or `bytes/s`.
+        traffic: All traffic between different tasks, at the plan's input rate if it names one.
         inter_node: Traffic between tasks on different nodes (Eq. 5.2 of D-Storm).
         share: inter_node / traffic, 0 where there is none.
         nodes_used: Nodes that host a task (Eq. 5.3).
@@ -185,7 +185,7 @@ class Scores:
 
 @attrs.frozen(kw_only=True)
 class Bound:
-    """Bound that no plan for the request can beat which fits what was measured, as an exact scheduler found it.
+    """Bound that no plan which fits the measurements can beat, as an exact scheduler found it.
 
     Attributes:
         figure: The score that it bounds: `inter_node` from below, or `throughput` from above.
@@ -214,15 +214,15 @@ class Provenance:
 class Plan:
     """The answer to a request. `assignment` maps task ids to slots; `moves` lead there in order.
 
-    `measured` tells whether measured demands or declared ones alone were planned with: what the plan promises
-    to fit. Scores are computed on measured demands where there are any, for every scheduler alike.
+    `measured` tells whether the plan fits measured demands, or declared ones alone. Scores are computed on measured
+    demands if there are any, for every scheduler alike.
 
-    A scheduler that chooses numbers of tasks says so in `parallelism`, by `topology/component`; components that it
-    does not name keep theirs, and task ids follow (`headworks.model.scaling`). `input_rate` is what all spouts together
-    may emit, in tuples/s; with it, components that have profiles are taken to cost what these say at that rate.
+    A scheduler that chooses the number of tasks names it in `parallelism`, by `topology/component`. Other components
+    keep theirs, and task ids follow (`headworks.model.scaling`). `input_rate` is the rate of all spouts together, in
+    tuples/s; components with profiles are then priced at that rate.
 
-    `repaired` has the tasks that the core put elsewhere than the scheduler decided, for its decision broke a constraint
-    or the limit on batches. A scheduler that repairs a decision itself has decided so, and nothing of that is in it.
+    `repaired` has the tasks that the core moved, as the decision broke a constraint or the limit on batches. Repairs
+    that a scheduler makes itself are its decision, and not in it.
     """
 
     status: Status = Status.OK
@@ -280,7 +280,7 @@ class Plan:
 
 @attrs.frozen(kw_only=True)
 class Step:
-    """One thing an executor did for a plan, whether it worked, and what the engine said."""
+    """One thing that an executor did for a plan, its success, and the answer of the engine."""
 
     action: str
     subject: str
@@ -292,8 +292,8 @@ class Step:
 class Receipt:
     """Receipt of an executor: its steps, and the assignment to restore to undo them.
 
-    `undo_parallelism` has the numbers of tasks to restore, by `topology/component`. `unseen` are tasks that the
-    engine's own table has where they were asked to start, and that nothing reports from there.
+    `undo_parallelism` has the numbers of tasks to restore, by `topology/component`. `unseen` are tasks that are right
+    in the engine's own table, but that nothing reports.
     """
 
     done: bool = True
@@ -310,11 +310,11 @@ Undrained = Literal["wait", "keep", "force"]
 
 @attrs.frozen(kw_only=True)
 class Backlog:
-    """Tuples of a topology that are under way.
+    """Tuples under way in a topology.
 
     Attributes:
         active: Whether its sources may emit.
-        tuples: Number of tuples that were emitted and are not done; 0 once it is empty, None if not yet known.
+        tuples: Number of tuples that were emitted and are not yet done; None if not yet known.
         why: Origin of the number, or the reason why there is none, in words.
     """
 
@@ -335,15 +335,15 @@ class Intake(Protocol):
         """Tuples under way by topology id; topologies that are gone are left out."""
 
     def pause(self, topology: str) -> None:
-        """Let the sources of a topology emit nothing more; without effect on one that pauses, or is gone."""
+        """Pause the sources of a topology; without effect if they pause already, or if it is gone."""
 
     def resume(self, topology: str) -> None:
-        """Let the sources of a topology emit; without effect on one that is active, or gone."""
+        """Resume the sources of a topology; without effect if they emit already, or if it is gone."""
 
 
 @attrs.frozen
 class Drain:
-    """Patience with topologies that are paused: seconds until they are empty, and what follows if they are not."""
+    """Patience with paused topologies: seconds until they must be empty, and the consequence if they are not."""
 
     seconds: float
     undrained: Undrained = "keep"

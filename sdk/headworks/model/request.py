@@ -16,7 +16,7 @@ from headworks.model.values import FrozenMap
 class TaskSample:
     """One task: CPU in points, memory and state in MB, tuples per second in and out, tuples waiting in its queue.
 
-    `state` is what another node has to load before the task can run there.
+    `state` has to be loaded by another node before the task can run there.
 
     `source` names how `cpu` was measured (`jvm`, `python_process_time`, `thread`, `declared`, ...).
     """
@@ -59,7 +59,7 @@ class StreamSample:
 class NodeSample:
     """One node: CPU in points and memory in MB in use, by anything that runs there.
 
-    `speed` is the CPU seconds that a core gets done in a second, over those on the fastest node: 1 is as fast.
+    `speed` is the speed of its cores relative to the fastest node.
     """
 
     node: str
@@ -73,7 +73,7 @@ class NodeSample:
 class TopologySample:
     """One topology: tuples per second offered to it and completed, complete latency in milliseconds.
 
-    `interval` is the time from one batch to the next in seconds, of a topology that works in batches.
+    `interval` is the time from one batch to the next in seconds, if it works in batches.
     """
 
     topology: str
@@ -88,8 +88,8 @@ class TopologySample:
 class Metrics:
     """One window of measurement, averaged over `window` seconds.
 
-    A topology with any flow or stream is taken as measured: pairs of its tasks without one exchange nothing. A pair
-    exchanges what its flow says and its share of the stream, so that a stream and its largest flows need few words.
+    If a topology has any flow or stream, it is taken as measured: pairs of its tasks without one exchange nothing. A
+    pair exchanges its flow and its share of the stream.
     """
 
     window: float = 0.0
@@ -104,8 +104,8 @@ class Metrics:
 class Profile:
     """Cost of a component on a machine type: CPU = e * rate + met (heterogeneity paper, Eq. 5).
 
-    `e` in percent-seconds per tuple, `met` in percent of the machine. `alpha` is the selectivity of a bolt, in place of
-    the one that the component states; None leaves that. A spout emits at its rate and has none: 1 says the same.
+    `e` is in percent-seconds per tuple, `met` in percent of the machine. `alpha` replaces the stated selectivity of a
+    bolt, unless it is None. A spout emits at its rate and has none, or 1.
     """
 
     topology: str
@@ -118,13 +118,13 @@ class Profile:
 
 @attrs.frozen(kw_only=True)
 class TransferCost:
-    """CPU that a tuple costs on its way to a task on another node, beyond what it costs within a worker.
+    """CPU that a tuple costs on its way to another node, beyond its cost within a worker.
 
     In percent-seconds of a core a tuple; one is 10 ms.
 
     Attributes:
-        send: In the thread of the task that sends it, so that what is measured of a task has it.
-        receive: On the node that it comes to, in none of its tasks.
+        send: In the thread of the sending task, so measurements of the task contain it.
+        receive: On the receiving node, in none of its tasks.
     """
 
     send: float = 0.0
@@ -139,17 +139,17 @@ FILL_DEADLINES = 2.3
 
 @attrs.frozen(kw_only=True)
 class Limits:
-    """Limits of one round: seconds to plan, running tasks that may move (None = any), and whether workers may restart.
+    """Limits of one round.
 
-    `slowdown` limits batches of sequential topologies: how many times as long one may take as if each task ran on the
-    core that is free first, as the engine's own scheduler does it (None = any). What runs and is slower may stay so.
-
-    `fill` is a wish for headroom: the share of each node's CPU to plan for, at most, where that holds every task
-    (None = all of it). Nothing moves for what runs and is but a little above it.
-
-    Without `restarts` every running worker stays as it is: none of its tasks moves, whatever `max_moves` says, and no
-    task joins it, for either would restart its process, but for topologies whose tasks move `live`. Tasks that do not
-    run go into free slots.
+    Attributes:
+        deadline: Seconds to plan.
+        max_moves: Running tasks that may move; None is any.
+        slowdown: Longest batch of a sequential topology, as a multiple of its time if each task ran on the core that is
+            free first, as under the engine's own scheduler; None is any. Running batches that are slower may stay.
+        fill: Share of each node's CPU to plan for, if that holds every task; None is all of it. Nothing moves for a
+            running assignment that is a little above it.
+        restarts: Whether running workers may restart. If not, none of their tasks moves and no task joins them, except
+            in topologies whose tasks move `live`. Other tasks go into free slots.
     """
 
     deadline: float = attrs.field(default=5.0, metadata={"help": "Seconds of CPU to plan.", "above": 0})
@@ -174,10 +174,10 @@ class Limits:
 
 @attrs.frozen(kw_only=True)
 class Observation:
-    """The state of an engine as a monitor saw it: what there is, what runs where, what it did.
+    """The state of an engine as a monitor saw it: nodes, topologies, places of tasks, measurements.
 
-    `profiles` and `transfer` are those that the engine's own description has (a simulated one's request), or that
-    knowledge of earlier hours added. `notes` are for people, a sentence each; no scheduler decides by them.
+    `profiles` and `transfer` come from the engine's own description or from learned knowledge. `notes` are sentences
+    for people; no scheduler decides by them.
     """
 
     cluster: Cluster = Cluster()
@@ -191,7 +191,7 @@ class Observation:
 
 @attrs.frozen(kw_only=True)
 class Request:
-    """One question to a scheduler. `assignment` maps the ids of running tasks to their slots."""
+    """The input of a scheduler. `assignment` maps the ids of running tasks to their slots."""
 
     cluster: Cluster = Cluster()
     topologies: tuple[Topology, ...] = ()
@@ -206,7 +206,7 @@ class Request:
 
     @classmethod
     def of(cls, observation: Observation, *, limits: Limits | None = None, seed: int = 0) -> Request:
-        """Ask about what a monitor saw."""
+        """Make the request of an observation."""
         return cls(
             cluster=observation.cluster,
             topologies=observation.topologies,
@@ -221,7 +221,7 @@ class Request:
 
 @attrs.frozen(kw_only=True)
 class Workload:
-    """A named request that shows what a scheduler is for.
+    """A named request to try schedulers on.
 
     Attributes:
         build: Makes the request.

@@ -66,8 +66,8 @@ def _nodes(request: Request, tasks: Iterable[TaskSample]) -> tuple[NodeSample, .
 def at_offered_load(request: Request, *, memory: bool = False) -> Request:
     """The request as it would be measured if every topology completed what is offered to it.
 
-    A topology that keeps up, or of which either was not measured, is left as it is; so is one that completes nothing,
-    for what it needs for a tuple is not known. No task needs more CPU than its threads can use.
+    A topology stays as it is if it keeps up, if either rate was not measured, or if it completes nothing. No task needs
+    more CPU than its threads can use.
     """
     growth = {
         sample.topology: sample.offered / sample.throughput
@@ -113,7 +113,7 @@ def at_load(request: Request, load: float) -> Request:
 
 
 def declared_from_measured(request: Request) -> Request:
-    """The request whose components declare the mean of what their tasks were measured to need.
+    """The request whose components declare the mean of the measured needs of their tasks.
 
     This is the pilot run by which a static scheduler gets its profile (D-Storm, section 5.5.1.2).
     """
@@ -157,9 +157,9 @@ def _stream(seen: S, factor: float) -> S:
 def rescaled(request: Request, plan: Plan) -> Request:
     """Rescale the request to the numbers of tasks that a plan chooses; the request itself where it chooses none.
 
-    Tasks are numbered from 0: those beyond a smaller number are gone with their samples and places, and measured
-    flows of a topology that changes are too. If the plan has an input rate, CPU demands of components that have
-    profiles are 0: their profiles say what they cost (`headworks.problem.arrays.profiles`).
+    Tasks are numbered from 0. Tasks beyond a smaller number go, with their samples and places. Measured flows of a
+    changed topology go too. If the plan has an input rate, components with profiles have a CPU demand of 0, as their
+    profiles state the cost (`headworks.problem.arrays.profiles`).
 
     Raises:
         DocumentError: The plan names a component that is not there, fewer than one task, or far too many.
@@ -231,7 +231,7 @@ def rescale_refusals(plan: Plan, topologies: Iterable[Topology]) -> tuple[Step, 
 
 
 def rescale_differences(plan: Plan, topologies: Iterable[Topology]) -> Iterator[str]:
-    """A sentence for each component whose parallelism in the plan is not the one that runs."""
+    """A sentence for each component whose parallelism in the plan differs from the running one."""
     for topology in topologies:
         for part in topology.components:
             wanted = plan.parallelism.get(f"{topology.id}/{part.id}", part.parallelism)

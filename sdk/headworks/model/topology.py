@@ -52,8 +52,8 @@ class Constraint:
         scope: Domain of `together`, `apart` and `at_most`.
         limit: Tasks that one domain may hold, for `at_most` alone.
         labels: Values by label name, for `only_on`, `never_on` and `prefer`.
-        hard: Whether no plan may break it; a soft one is kept where there is room.
-        weight: Of a soft one, how much a task that breaks it counts; heavier ones are kept first.
+        hard: Whether no plan may break it. A soft one is kept if there is room.
+        weight: Weight of each task that breaks a soft one; heavier ones are kept first.
     """
 
     kind: ConstraintKind
@@ -111,14 +111,14 @@ class Component:
 
     Attributes:
         parallelism: Number of tasks.
-        demand: What *one task* needs, as declared.
-        heap: MB of its worker's heap that one task needs; its memory demand if absent.
+        demand: Declared need of *one task*.
+        heap: MB of its worker's heap that one task needs; by default its memory demand.
         rate: Tuples per second that a spout emits, all tasks together; None if unknown.
         selectivity: Tuples emitted for each tuple received.
         movable: Whether a scheduler may move its running tasks.
         min_parallelism: Fewest tasks that it can have while it runs; None is no bound. `max_parallelism`: the most. A
-            scheduler that chooses numbers of tasks keeps within them; what an executor is asked for beyond, it leaves.
-        threads: Threads in which *one task* works, each of which uses one core at most: 1, or more where it has a pool.
+            scheduler keeps within these bounds, and an executor ignores numbers beyond them.
+        threads: Threads of *one task*, each of which uses one core at most: 1, or more if it has a pool.
     """
 
     id: str
@@ -189,17 +189,17 @@ class Topology:
     """A streaming application.
 
     Attributes:
-        name: What its owner calls it, the same when it is submitted again under another id; None if engine has no such.
+        name: Its name, the same when it is submitted again under another id; None if the engine has no such name.
         owner: Who submitted it.
         priority: Lower numbers are more important (Storm).
         workers: Worker processes asked for (`topology.workers`).
         worker_heap: MB of heap that one worker process may have; None means no limit.
-        desired_nodes: Nodes it would like to use; minimum_nodes it must have.
+        desired_nodes: Nodes that it would like to use. `minimum_nodes`: nodes that it must have.
         isolated_nodes: Hosts to keep for this topology alone (`isolation.scheduler.machines`); None shares.
-        constraints: Where its tasks may run, and beside which others.
-        sequential: Whether it works in batches (Spark's): the tasks of a component begin when those of all components
-            that it reads from have ended. A batch is then as long as the slowest node of each stage, stage after stage.
-        live: Whether its tasks move between its workers while these run: no worker restarts for that.
+        constraints: Rules on the places of its tasks.
+        sequential: Whether it works in batches, as on Spark: tasks of a component begin when all tasks that it reads
+            from have ended. A batch is as long as the slowest node of each stage, stage after stage.
+        live: Whether its tasks move between its workers without a restart.
     """
 
     id: str

@@ -22,7 +22,7 @@ V = TypeVar("V")
 
 
 class FrozenMap(dict[K, V]):
-    """A dict that refuses every change: it stays a JSON object, a pickle and an equal of its plain twin."""
+    """A dict that refuses every change. It equals a plain dict with the same items."""
 
     def _refuse(self, *_args: Any, **_kwargs: Any) -> NoReturn:
         raise TypeError(f"{type(self).__name__} cannot be changed: build a new one")
@@ -41,7 +41,7 @@ class FrozenMap(dict[K, V]):
 
 
 class Resources(FrozenMap[str, float]):
-    """Named amounts of what a task needs or a node has.
+    """Named amounts that a task needs or a node has.
 
     `cpu` is in points (100 = one core of the reference unit, paper D-Storm, section 5.3.1), `memory` in MB;
     any further name is an amount in its own unit. A name that is absent means zero.

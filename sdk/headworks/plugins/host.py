@@ -48,7 +48,7 @@ class PluginHost:
 
     @classmethod
     def load(cls, names: Iterable[str] | None = None) -> PluginHost:
-        """The plugins that are installed, none of which is imported yet.
+        """The installed plugins, none of which is imported yet.
 
         Args:
             names: Know these alone; all by default. `HEADWORKS_DISABLE_PLUGINS` names those to leave out.
@@ -61,7 +61,7 @@ class PluginHost:
 
     @property
     def plugins(self) -> dict[str, Loaded]:
-        """Every plugin that is fit, by name; loads all."""
+        """Every sound plugin, by name; loads all."""
         return {each.name: each for each in self.registry.all() if isinstance(each, Loaded)}
 
     @property
@@ -84,7 +84,7 @@ class PluginHost:
 
     @contextlib.contextmanager
     def isolated(self, *, wanted: bool = True, built_in: bool = True) -> Iterator[PluginHost]:
-        """This host with processes for its schedulers, which end with the block; those of no entry point have threads.
+        """This host with processes for its schedulers, until the block ends; those without an entry point keep threads.
 
         Args:
             wanted: Whether there are to be any; without, all have threads.
@@ -105,7 +105,7 @@ class PluginHost:
             yield PluginHost(self.registry, processes() if built_in else None, processes)
 
     def plugin(self, name: str, hook: str = "headworks_describe") -> Loaded:
-        """One plugin that implements a hook, loaded now if it was not.
+        """One plugin that implements a hook; loads it if necessary.
 
         Raises:
             PluginError: It is not there, is set aside, or does not implement the hook.
@@ -124,7 +124,7 @@ class PluginHost:
         return tuple(name for name, plugin in self.plugins.items() if hook in plugin.hooks)
 
     def has(self, name: str, hook: str) -> bool:
-        """Check whether a plugin, which is there, implements a hook."""
+        """Check whether an installed plugin implements a hook."""
         return hook in self.plugin(name).hooks
 
     @property
@@ -145,7 +145,7 @@ class PluginHost:
         return make_options(name, self.plugin(name, "headworks_schedule").description.options, given or {})
 
     def options_on(self, engine: str, name: str, given: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Values of a scheduler's options while an engine runs: what is given, else its defaults for that engine.
+        """Values of a scheduler's options on an engine: the given ones, else its defaults for that engine.
 
         Args:
             engine: Name of the engine.
@@ -168,7 +168,7 @@ class PluginHost:
         cancellation: Cancellation | None = None,
         stretch: float = STRETCH,
     ) -> Plan:
-        """Ask a scheduler for a plan, and trust nothing it does.
+        """Ask a scheduler for a plan, and check everything about it.
 
         It runs in a thread or a process of its own until the deadline, which begins after `headworks_prepare`: so many
         seconds of the process's CPU, and up to `stretch` times as many by the clock on a machine that is busy. If it
@@ -227,7 +227,7 @@ class PluginHost:
         return None if plan.status is Status.HELD else plan
 
     def analyse(self, name: str, observation: Observation, options: Any = None) -> Verdict:
-        """Ask a scheduler whether a new plan is called for; one without an opinion always says yes."""
+        """Ask a scheduler whether a new plan is called for; without an analysis, it always is."""
         plugin = self.plugin(name, "headworks_schedule")
         if "headworks_analyse" not in plugin.hooks:
             return Verdict(replan=True, state="unjudged")
@@ -252,7 +252,7 @@ class PluginHost:
         launch: Sequence[str],
         rounds: Callable[[Any, Event], object],
     ) -> int:
-        """Run an application in this thread, and rounds beside it; its exit code.
+        """Run an application in this thread, and rounds beside it, and return its exit code.
 
         Args:
             application: File to run and its arguments.
@@ -270,11 +270,11 @@ class PluginHost:
         return cast("Observation", self.call(name, "headworks_observe", target=target, window=window))
 
     def preflight(self, name: str, target: Any, plan: Plan) -> tuple[str, ...]:
-        """Sentences that say what the target cannot enforce of a plan."""
+        """Sentences on the parts of a plan that the target cannot enforce."""
         return cast("tuple[str, ...]", self.call(name, "headworks_preflight", target=target, plan=plan))
 
     def keeps(self, name: str, target: Any, plan: Plan) -> bool:
-        """False if tasks have to be asked to stay where a plan has them; an engine without the hook keeps them."""
+        """Whether tasks stay in their places unasked; an engine without the hook keeps them."""
         return not self.has(name, "headworks_keeps") or self.call(name, "headworks_keeps", target=target, plan=plan)
 
     def execute(self, name: str, target: Any, plan: Plan) -> Receipt:
@@ -294,7 +294,7 @@ class PluginHost:
         )
 
     def on_round(self, record: Mapping[str, Any]) -> tuple[str, ...]:
-        """Tell every listener of a round; returns what went wrong, which concerns no one else."""
+        """Tell every listener of a round, and return their errors."""
         failures = []
         for name in self._hearing("headworks_on_round"):
             try:

@@ -38,17 +38,17 @@ class Arrays:
         measured: Whether measured demands and traffic were taken where there are any.
         tasks: The tasks, length n.
         resources: Names of the resources: cpu, memory, then further ones by name.
-        demand: float64 (n, r), what each task needs, exact multiples of `STEP`; CPU as far as its threads can use it.
-        wanted: float64 (n,), CPU points that each task would use if it had threads enough, exact multiples of `STEP`.
+        demand: float64 (n, r), need of each task, exact multiples of `STEP`; CPU as far as its threads can use it.
+        wanted: float64 (n,), CPU points that each task would use with enough threads, exact multiples of `STEP`.
         thread_points: float64 (n,), CPU points that the threads of each task can use: of those that its component
             says, or of as many as it was measured to need, if these are more.
-        capacity: float64 (m, r), what each node has, exact multiples of `STEP`.
+        capacity: float64 (m, r), capacity of each node, exact multiples of `STEP`.
         heap: float64 (n,), MB of its worker's heap that each task needs.
         heap_limit: float64 (t,), MB of heap that one worker of each topology may have, inf if unlimited.
         component: int64 (n,), index of each task's component over all topologies.
         topology: int64 (n,), index of each task's topology, by id.
-        slots: int64 (m,), number of slots of each node; without `limits.restarts`, of those in which nothing runs.
-        traffic: What the tasks exchange.
+        slots: int64 (m,), number of slots of each node; without `limits.restarts`, of its empty slots.
+        traffic: Traffic between the tasks.
         transfer: float64 (2,), CPU points of a unit of traffic on the node that it leaves, and on the one that it comes
             to; 0 where that is unknown.
         current: int64 (n,), node on which each task runs, -1 if it does not (or its node or slot is gone).
@@ -189,11 +189,11 @@ class Arrays:
 
     @property
     def is_load_bounded(self) -> bool:
-        """Whether what crosses nodes may be too much for them: a bandwidth or the cost of transfers is known."""
+        """Whether traffic between nodes can overload them: a bandwidth or the cost of transfers is known."""
         return bool(self.transfer.any() or np.isfinite(self.link_limit).any())
 
     def load(self, node_of: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Share of each node's CPU and of its network that is in use, the larger one, float64 (m,).
+        """Used share of each node's CPU or network, whichever is larger, float64 (m,).
 
         CPU counts where the cost of transfers is known: without it the capacity bounds it already.
         """
@@ -204,7 +204,7 @@ class Arrays:
         return np.maximum(links, cpu)
 
     def cpu(self, node_of: NDArray[np.int64]) -> NDArray[np.float64]:
-        """CPU points in use on each node, float64 (m,): what tasks need, and what comes and goes."""
+        """CPU points in use on each node, float64 (m,), with those of traffic between nodes."""
         return self.used(node_of)[:, 0] + self.transfer_cpu(node_of)
 
     def transfer_cpu(self, node_of: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -48,7 +48,7 @@ class Batch:
             as many cores as the component with most threads.
         state: float64 (n,), bytes of state of each task.
         current: int64 (n,), node on which each task runs, -1 if it does not.
-        traffic: What the tasks exchange.
+        traffic: Traffic between the tasks.
     """
 
     topology: int

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @attrs.frozen(eq=False, kw_only=True)
 class Problem(Arrays):
-    """The arrays of a request, and the two things that a scheduler does with them: place tasks, and make a plan."""
+    """The arrays of a request, on which a scheduler places tasks and makes a plan."""
 
     @classmethod
     def of(cls, request: Request, *, measured: bool = True) -> Problem:
@@ -52,7 +52,7 @@ class Problem(Arrays):
         request.views[self.measured] = copied(self, request)
 
     def room(self) -> Room:
-        """The capacity and slots that are left, with every fixed task in its place."""
+        """Free capacity and slots, with every fixed task in its place."""
         return Room(self)
 
     @cached_property
@@ -76,7 +76,7 @@ class Problem(Arrays):
         return repair_soft(self, repair_hard(self, node_of)) if self.constraints else node_of
 
     def breaks(self, node_of: NDArray[np.int64]) -> bool:
-        """Check whether a decision on nodes breaks a hard constraint, whatever runs."""
+        """Check whether a decision on nodes breaks a hard constraint."""
         return breaks_on_nodes(self, node_of, fresh=True)
 
     def plan(
@@ -117,6 +117,6 @@ class Problem(Arrays):
         return make_plan(self, decided, explanation, tuple(reasons), workers, repair=repair)
 
     def plan_again(self, plan: Plan, explanation: str = "") -> Plan:
-        """Plan the nodes of a plan that was made for a variant of this request; what was repaired there stays said."""
+        """Plan the nodes of a plan for a variant of this request; its repairs stay listed."""
         again = self.plan(self.node_of(plan.assignment), explanation)
         return attrs.evolve(again, repaired=followed(plan.repaired, again.repaired, self.task_index))

@@ -77,11 +77,11 @@ class Room:
         )
 
     def admits(self, task: int, node: int) -> bool:
-        """Check whether no hard constraint closes the node to the task, whatever room it has."""
+        """Check that no hard constraint closes the node to the task, with or without room."""
         return all(each.admits(task, node, self.free) for each in self._tallies)
 
     def open_to(self, task: int) -> NDArray[np.bool_]:
-        """Nodes that no hard constraint closes to the task, whatever room they have, bool (m,)."""
+        """Nodes that no hard constraint closes to the task, with or without room, bool (m,)."""
         found = np.ones(self._problem.m, dtype=bool)
         for each in self._tallies:
             found &= each.open_to(task, self.free)
@@ -111,7 +111,7 @@ class Room:
         return found
 
     def place(self, task: int, node: int) -> None:
-        """Put the task on the node, whether it fits or not."""
+        """Put the task on the node, even if it does not fit."""
         self.node_of[task] = node
         self.free[node] -= self._problem.demand[task]
         self._workers.add(task, node)
@@ -169,7 +169,7 @@ class Room:
         return len(tasks)
 
     def remove(self, task: int) -> None:
-        """Take a placed task off its node: all is as if it had never come."""
+        """Take a placed task off its node, as if it had never come."""
         node = int(self.node_of[task])
         self.node_of[task] = -1
         self.free[node] += self._problem.demand[task]
