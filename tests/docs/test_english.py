@@ -72,3 +72,20 @@ def test_every_page_of_the_documents_has_a_row():
     found = pages(ROOT)
     assert set(found) == {"README.md", *(each.name for each in (ROOT / "docs").glob("*.md"))}
     assert all(len(row(name, each)) == len(COLUMNS) and each.words for name, each in found.items())
+
+
+ROUGH = ("results", "manager", "spark")
+"""How the names of pages begin that are not held to the limits yet."""
+
+
+@pytest.mark.parametrize("name", [name for name in pages(ROOT) if not name.startswith(ROUGH)])
+def test_a_page_is_in_plain_english(name):
+    found = pages(ROOT)[name]
+    assert found.per_thousand(found.relatives) <= 3
+    assert found.share_short >= 0.9
+    assert not found.inverted
+
+
+def test_the_pages_speak_to_their_reader():
+    found = total(pages(ROOT))
+    assert found.per_thousand(found.you) >= 4
