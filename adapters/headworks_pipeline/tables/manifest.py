@@ -61,6 +61,12 @@ class Manifest:
     hours: FrozenMap[str, Hour] = FrozenMap()
     learnt: FrozenMap[str, Learnt] = FrozenMap()
 
+    @property
+    def named(self) -> set[tuple[str, str]]:
+        """Snapshots and hours of all that counts."""
+        tables = {(each.snapshot, hour) for hour, each in self.hours.items()}
+        return tables | {(each.snapshot, hour) for hour, each in self.learnt.items()}
+
     def with_hours(self, hours: Mapping[str, Hour], gone: Collection[str] = ()) -> Manifest:
         """The next manifest, after some hours were made again, and some are as if they had never been.
 
@@ -85,8 +91,9 @@ class Manifest:
 
 def manifest_text(manifest: Manifest) -> str:
     """A manifest as JSON."""
-    hours = {name: attrs.asdict(each) for name, each in sorted(manifest.hours.items())}
-    learnt = {name: attrs.asdict(each) for name, each in sorted(manifest.learnt.items())}
+    # Not recursive: all that is in an entry is JSON as it is, and a year has many entries.
+    hours = {name: attrs.asdict(each, recurse=False) for name, each in sorted(manifest.hours.items())}
+    learnt = {name: attrs.asdict(each, recurse=False) for name, each in sorted(manifest.learnt.items())}
     whole = {"version": VERSION, "number": manifest.number, "hours": hours, "learnt": learnt}
     return json.dumps(whole, indent=1) + "\n"
 

@@ -200,30 +200,24 @@ class Store:
         return sorted((self.folder / "manifests").glob("[0-9]*.json"))
 
     def tidy(self, manifest: Manifest) -> None:
-        """Remove manifests that were replaced longer than `grace` ago, and tables that no manifest names."""
+        """Remove manifests that were replaced longer than `grace` ago, and what no other manifest names."""
         for draft in (self.folder / "manifests").glob(".*"):  # of runs that were killed
             draft.unlink(missing_ok=True)
         there = self._manifests()
-        alive = [manifest]
-        for path, successor in pairwise(there):
-            # A manifest was replaced when the next one was written, which never changes.
-            if successor.stat().st_mtime < time.time() - self.grace:
-                path.unlink(missing_ok=True)
-            else:
-                alive.append(read_manifest(path.read_text(), str(path)))
-        named = {(each.snapshot, f"hour={name}") for one in alive for name, each in one.hours.items()}
-        named |= {(each.snapshot, f"hour={name}") for one in alive for name, each in one.learnt.items()}
-        self._remove_unnamed(named)
-
-    def _remove_unnamed(self, named: Collection[tuple[str, str]]) -> None:
-        alive = {snapshot for snapshot, _ in named}
-        for snapshot in sorted((self.folder / "data").glob("*")):
-            if snapshot.name not in alive:
-                shutil.rmtree(snapshot, ignore_errors=True)
-                continue
-            for hour in snapshot.glob("*/hour=*"):
-                if (snapshot.name, hour.name) not in named:
-                    shutil.rmtree(hour, ignore_errors=True)
+        # A manifest was replaced when the next one was written, which never changes.
+        old = {path for path, next_ in pairwise(there) if next_.stat().st_mtime < time.time() - self.grace}
+        before = {
+            path: read_manifest(path.read_text(), str(path)) for path in there if path != self._path(manifest.number)
+        }
+        alive = manifest.named.union(*(each.named for path, each in before.items() if path not in old))
+        # Only an old manifest may name what is in a snapshot that others name as well: no snapshot is searched.
+        for snapshot, hour in set().union(*(before[path].named for path in old)) - alive:
+            for table in (self.folder / "data" / snapshot).glob(f"*/hour={hour}"):
+                shutil.rmtree(table, ignore_errors=True)
+        for snapshot in {each.name for each in (self.folder / "data").glob("*")} - {snapshot for snapshot, _ in alive}:
+            shutil.rmtree(self.folder / "data" / snapshot, ignore_errors=True)
+        for path in old:
+            path.unlink(missing_ok=True)
 
     def files(self, manifest: Manifest, table: str, hours: Collection[str] | None = None) -> list[Path]:
         """The files of a table, by hour.
