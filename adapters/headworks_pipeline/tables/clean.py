@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from headworks.samples.rows import AMOUNTS, COLUMNS, VERSION
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from pyspark.sql import DataFrame
 
@@ -45,7 +45,7 @@ def judge(rows: DataFrame, known: KnownTasks) -> DataFrame:
         rows: Raw rows in the columns of the present version, with `PLACE`.
         known: Topologies and tasks of the engine.
     """
-    return rows.selectExpr("*", f"{reason_of(known, text)} as reason", f"{_hash(SAMPLE)} as sample")
+    return rows.selectExpr("*", f"{reason_of(listed(known))} as reason", f"{_hash(SAMPLE)} as sample")
 
 
 def sound(rows: DataFrame) -> DataFrame:
@@ -64,22 +64,22 @@ def _hash(names: Sequence[str]) -> str:
     return f"xxhash64({', '.join(names)}, {nulls})"
 
 
-def reason_of(known: KnownTasks, literal: Callable[[str], str]) -> str:
+def reason_of(there: Callable[[str], str]) -> str:
     """SQL of the reason of a row, null if it can be used so far.
 
     Args:
-        known: Topologies and tasks of the engine.
-        literal: Makes the SQL literal of a text.
+        there: Makes SQL that is true if the topology, task or target in the column of that name was known in the hour.
     """
-    return f"case {' '.join(f'when {test} then {literal(why)}' for why, test in tests(known, literal))} end"
+    return f"case {' '.join(f'when {test} then {text(why)}' for why, test in tests(there))} end"
 
 
-def tests(known: KnownTasks, literal: Callable[[str], str]) -> list[tuple[str, str]]:
+def tests(there: Callable[[str], str]) -> list[tuple[str, str]]:
     """Pairs of a reason and its test as SQL, in the order in which they apply.
 
+    A topology that was described by that hour has no other tasks.
+
     Args:
-        known: Topologies and tasks of the engine.
-        literal: Makes the SQL literal of a text.
+        there: As of `reason_of`.
     """
     amounts = ", ".join(AMOUNTS)
     seconds = "(cast(`end` as double) - cast(`start` as double))"
@@ -92,8 +92,8 @@ def tests(known: KnownTasks, literal: Callable[[str], str]) -> list[tuple[str, s
         ("not a number", f"greatest({amounts}) > {MOST}"),
         ("negative amount", f"least({amounts}) < 0"),
         ("clock", f"{seconds} <= 0 or {seconds} > {LONGEST} or floor(cast(`end` as double) / 3600) != moment"),
-        ("unknown task", f"kind in ('task', 'flow') and (component is null or {_unknown('task', known, literal)})"),
-        ("unknown task", f"kind = 'flow' and (target_component is null or {_unknown('target', known, literal)})"),
+        ("unknown task", f"kind in ('task', 'flow') and (component is null or {_unknown('task', there)})"),
+        ("unknown task", f"kind = 'flow' and (target_component is null or {_unknown('target', there)})"),
     ]
 
 
@@ -101,20 +101,26 @@ def _null(names: Sequence[str]) -> str:
     return "(" + " or ".join(f"{name} is null" for name in names) + ")"
 
 
-def _unknown(column: str, known: KnownTasks, literal: Callable[[str], str]) -> str:
-    """SQL that is true if the topology was described by that hour, and did not have the task."""
-    if not known.topologies:
-        return "false"
-    described = _there("topology", known.topologies, literal)
-    return f"({described} and not {_there(column, known.tasks, literal)})"
+def _unknown(column: str, there: Callable[[str], str]) -> str:
+    return f"({there('topology')} and not {there(column)})"
 
 
-def _there(column: str, names: Mapping[str, str], literal: Callable[[str], str]) -> str:
-    by_hour: dict[str, list[str]] = {}
-    for name, since in sorted(names.items()):
-        by_hour.setdefault(since, []).append(literal(name))
-    parts = (f"(hour >= '{since}' and {column} in ({', '.join(some)}))" for since, some in sorted(by_hour.items()))
-    return "(" + (" or ".join(parts) or "false") + ")"
+def listed(known: KnownTasks) -> Callable[[str], str]:
+    """Makes SQL as `reason_of` wants it, which compares a column with all names; Spark looks them up by their hashes.
+
+    Args:
+        known: Topologies and tasks of the engine.
+    """
+    names = {"topology": known.topologies, "task": known.tasks, "target": known.tasks}
+
+    def there(column: str) -> str:
+        by_hour: dict[str, list[str]] = {}
+        for name, since in sorted(names[column].items()):
+            by_hour.setdefault(since, []).append(text(name))
+        parts = (f"(hour >= '{since}' and {column} in ({', '.join(some)}))" for since, some in sorted(by_hour.items()))
+        return "(" + (" or ".join(parts) or "false") + ")"
+
+    return there
 
 
 def text(value: str) -> str:

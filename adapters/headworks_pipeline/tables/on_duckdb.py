@@ -102,10 +102,12 @@ class OnDuckDB:
         )
         self.base.executemany("insert into places values (?, ?, ?, ?)", [_place(each) for each in files])
         text = (
-            "create or replace temp table judged as select *, {reason} as reason, hash({sample}) as sample from "
-            "(select {columns}, hour, moment, file from ({rows}) as raw join places on raw.filename = places.path)"
+            "create or replace temp table judged as select raw.*, {reason} as reason, hash({sample}) as sample from "
+            "(select {columns}, hour, moment, file from ({rows}) as raw join places on raw.filename = places.path) "
+            "as raw {known}"
         )
-        fields = {"reason": _spelt(reason_of(known, _literal)), "sample": sample, "columns": columns}
+        reason = _spelt(reason_of(lambda column: f"coalesce(known_{column}.since <= hour, false)"))
+        fields = {"reason": reason, "sample": sample, "columns": columns, "known": self._known(known)}
         query, paths = text.format(rows=_raw(), **fields), [each.path for each in files]
         try:
             self.base.execute(query, {"paths": paths})
@@ -115,6 +117,15 @@ class OnDuckDB:
             if whole == paths:
                 raise
             self.base.execute(text.format(rows=_raw(nothing=not whole), **fields), {"paths": whole} if whole else None)
+
+    def _known(self, known: KnownTasks) -> str:
+        """SQL of joins with known names: DuckDB would compare each row with each literal of a list."""
+        named = {"topology": known.topologies, "task": known.tasks, "target": known.tasks}
+        for column, names in named.items():
+            self.base.execute(f"create or replace temp table known_{column} (name varchar, since varchar)")
+            lists = [[*names], [*names.values()]]
+            self.base.execute(f"insert into known_{column} select unnest(?::varchar[]), unnest(?::varchar[])", lists)
+        return " ".join(f"left join known_{name} on raw.{name} = known_{name}.name" for name in named)
 
     def _is_whole(self, path: str) -> bool:
         # DuckDB is optional: this module is imported where it is there.
@@ -191,12 +202,6 @@ def _raw(*, nothing: bool = False) -> str:
 def _spelt(query: str) -> str:
     """A query of both engines as DuckDB quotes names."""
     return query.replace("`", '"')
-
-
-def _literal(value: str) -> str:
-    """SQL literal of a text; no quote of names may be in it, for `_spelt` would change it."""
-    parts = [f"'{part}'" for part in value.replace("'", "''").split("`")]
-    return "(" + " || chr(96) || ".join(parts) + ")"
 
 
 def _write(table: Any, folder: Path) -> None:

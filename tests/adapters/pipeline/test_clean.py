@@ -69,7 +69,7 @@ def reason(row, known):
         for name, count, function in (("floor", 1, math.floor), ("greatest", -1, some(max)), ("least", -1, some(min))):
             database.create_function(name, count, function)
         columns = ", ".join(f"? as `{name}`" for name in row)
-        for why, test in clean.tests(known, clean.text):
+        for why, test in clean.tests(clean.listed(known)):
             held = f"select {test} from (select {columns})"
             if database.execute(held, tuple(row.values())).fetchone()[0]:
                 return why
