@@ -6,6 +6,7 @@ Between `<!-- generated: NAME -->` and `<!-- end -->` of a page stands what the 
 from __future__ import annotations
 
 import ast
+import html
 import inspect
 import re
 import tomllib
@@ -67,7 +68,7 @@ def command_reference() -> Iterator[str]:
         options = dict(_options(command))
         shared = [each for each in options if of_loop.get(each) == options[each]] if name != "headworks run" else []
         shared = shared if len(shared) > SHARED else []
-        if rows := [f"`{each}` | {text}" for each, text in options.items() if each not in shared]:
+        if rows := [f"{_cell(f'`{each}`')} | {_cell(text)}" for each, text in options.items() if each not in shared]:
             yield _table("option | meaning", rows)
         if shared:
             names = ", ".join(f"`{each.split()[0].rstrip(',')}`" for each in shared)
@@ -102,8 +103,7 @@ def _options(command: click.Command) -> Iterator[tuple[str, str]]:
     for each in command.get_params(context):
         record = each.get_help_record(context)
         if record is not None and isinstance(each, click.Option) and not {*each.opts} & {"--help", "--json"}:
-            name, text = (cell.replace("|", "\\|") for cell in record)
-            yield name.replace(" RANGE", ""), text
+            yield record[0].replace(" RANGE", ""), record[1]
 
 
 def floors() -> dict[str, list[list[str]]]:
@@ -132,7 +132,7 @@ def room_reference() -> Iterator[str]:
 def _first_line(folder: Path, room: str) -> str:
     file = folder / room / "__init__.py"
     tree = ast.parse((file if file.exists() else folder / f"{room}.py").read_text(encoding="utf-8"))
-    return (ast.get_docstring(tree) or "").partition("\n")[0].replace("|", "\\|")
+    return _cell((ast.get_docstring(tree) or "").partition("\n")[0])
 
 
 def rules() -> Iterator[str]:
@@ -149,6 +149,11 @@ def promises() -> Iterator[str]:
 def engine_rules() -> Iterator[str]:
     """Rules that bind an engine's adapter, in the order in which they are tried."""
     yield _table("rule | promise", (f"`{each.id}` | {each.statement}" for each in ENGINE_RULES))
+
+
+def _cell(text: str) -> str:
+    """A text in a cell: Markdown's dialects differ in how they escape the mark between cells, not in HTML."""
+    return re.sub(r"`([^`]*\|[^`]*)`", lambda code: f"<code>{html.escape(code[1])}</code>", text).replace("|", "&#124;")
 
 
 def _table(head: str, rows: Iterable[str]) -> str:
