@@ -48,9 +48,11 @@ def _endpoint(where: Installation) -> Endpoint | None:
     """The endpoint of a process of this user that answers the Nimbus of an installation."""
     try:
         named = NAMED.search(where.conf_file.read_text())
-        # What others can write there might lead to a process of theirs.
-        if named is None or Path(named[2]).stat().st_uid != os.geteuid():
+        if named is None:
             return None
+        found = Path(named[2]).stat()
     except (OSError, ValueError):
         return None
-    return Endpoint.read(Path(named[2]))
+    # What others can read or write might lead to a process of theirs.
+    own = found.st_uid == os.geteuid() and not found.st_mode & 0o077
+    return Endpoint.read(Path(named[2])) if own else None

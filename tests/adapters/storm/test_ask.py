@@ -88,9 +88,13 @@ def test_without_a_process_the_command_has_a_jvm_of_its_own(home: Path) -> None:
         ask(home, "cluster")
 
 
-def test_a_file_of_another_user_is_not_followed(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_of_another_user_or_for_others_is_not_followed(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with bridge(home, lambda _: json.dumps({"done": 1})):
         assert ask(home, "cluster") == 1
+        endpoint(home).chmod(0o640)
+        with pytest.raises(OwnJvmError):
+            ask(home, "cluster")
+        endpoint(home).chmod(0o600)
         monkeypatch.setattr(os, "geteuid", lambda: endpoint(home).stat().st_uid + 1)
         with pytest.raises(OwnJvmError):
             ask(home, "cluster")
