@@ -11,7 +11,7 @@ import click
 
 from headworks.cli.output import emit, json_option, say, table
 from headworks_manager.opening import open_store
-from headworks_manager.plain import change_data, merged_data, time_text, topologies_data
+from headworks_manager.plain import entry, outcome, plain, registered, time_text
 from headworks_manager.rules.indication import CHANGING, HOLD, Trigger
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def priority() -> None:
 def list_command(database: str | None, *, as_json: bool) -> None:
     """List the registered topologies: priorities, nodes, triggers; who starves, since when, and what it would take."""
     with open_store(database) as store:
-        found, seen, data = list(store.indications().values()), store.seen(), topologies_data(store)
+        found, seen, data = list(store.indications().values()), store.seen(), list(map(plain, registered(store)))
     columns = (
         "topology",
         "priority",
@@ -92,7 +92,7 @@ def set_command(name: str, why: str, database: str | None, *, as_json: bool, **g
     with open_store(database) as store:
         done = store.set(name, fields, _author(why))
     say(f"{name} is {'registered' if done.verdict == 'new' else 'changed'}")
-    emit(change_data(done), _history_table([done]), as_json=as_json)
+    emit(plain(entry(done)), _history_table([done]), as_json=as_json)
 
 
 @priority.command()
@@ -106,7 +106,7 @@ def remove(name: str, source: str | None, why: str, database: str | None, *, as_
     with open_store(database) as store:
         done = store.forget(name, source, _author(why)) if source else store.remove(name, _author(why))
     say(f"{f'{source} of {name}' if source else name} is {done.verdict}")
-    emit(change_data(done), _history_table([done]), as_json=as_json)
+    emit(plain(entry(done)), _history_table([done]), as_json=as_json)
 
 
 @priority.command()
@@ -136,7 +136,7 @@ def trigger(
         done = store.trigger(sent, author, at_once=at_once)
     say(f"{done.verdict}: {done.message}")
     if as_json:
-        emit(merged_data(done), as_json=True)
+        emit(plain(outcome(done)), as_json=True)
     raise SystemExit(0 if done.verdict in CHANGING else 1)
 
 
@@ -149,7 +149,7 @@ def history(name: str | None, last: int, database: str | None, *, as_json: bool)
     """Show the newest changes, of the topology NAME alone or of all: when, who, why."""
     with open_store(database) as store:
         found = store.history(name, limit=last)
-    emit([change_data(each) for each in found], _history_table(found), as_json=as_json)
+    emit([plain(entry(each)) for each in found], _history_table(found), as_json=as_json)
 
 
 def _author(why: str) -> Author:

@@ -1,85 +1,27 @@
-"""An HTTP server in a thread of its own, for callers of whom some are strangers: bounded places, bounded time."""
+"""An HTTP server in a thread of its own. Callers who are slow on purpose are a proxy's concern."""
 
 from __future__ import annotations
 
 import asyncio
 import socket
 import threading
-from functools import partial
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 from uvicorn import Config, Server
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from headworks.errors import EngineError
 
 if TYPE_CHECKING:
-    from fastapi import FastAPI
+    from starlette.applications import Starlette
 
-REQUEST = 10.0
-"""Seconds in which a caller sends a whole request."""
-PLACES = 64
-"""Callers at a time whose request is not whole. The oldest makes room for the next."""
+PLACES = 256
+"""Connections at a time; more are answered 503."""
+IDLE = 10
+"""Seconds that a connection stays open between two requests."""
 HEAD = 16 * 1024
 """Bytes of a request before its body."""
 GOODBYE = 2
 """Seconds that requests under way have at the end."""
-
-
-class Caller(H11Protocol):
-    """A connection whose requests have to come whole, and in time."""
-
-    late: asyncio.TimerHandle | None = None
-
-    def __init__(self, *args: Any, waiting: dict[Caller, None], **more: Any) -> None:
-        """Take uvicorn's arguments.
-
-        Args:
-            args: Uvicorn's.
-            waiting: Callers whose request is not whole, in the order in which they began to wait.
-            more: Uvicorn's.
-        """
-        super().__init__(*args, **more)
-        self._waiting = waiting
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin to wait for a request; the one who waits longest makes room."""
-        super().connection_made(transport)
-        self._wait()
-        if len(self._waiting) > PLACES:
-            next(iter(self._waiting)).end()
-
-    def handle_events(self) -> None:
-        """Take what came; a request that is whole has a place of its own until it is answered."""
-        super().handle_events()
-        if self.cycle is not None and not self.cycle.more_body and not self.cycle.response_complete:
-            self._rest()
-
-    def on_response_complete(self) -> None:
-        """Wait for the next request."""
-        self._rest()
-        if not self.transport.is_closing():
-            self._wait()
-        super().on_response_complete()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Forget the caller."""
-        self._rest()
-        super().connection_lost(exc)
-
-    def _wait(self) -> None:
-        self._waiting[self] = None
-        self.late = self.loop.call_later(REQUEST, self.end)
-
-    def _rest(self) -> None:
-        self._waiting.pop(self, None)
-        if self.late is not None:
-            self.late.cancel()
-
-    def end(self) -> None:
-        """Hang up, without a word."""
-        self._rest()
-        self.transport.abort()
 
 
 class HttpServer:
@@ -89,7 +31,7 @@ class HttpServer:
         address: Host and port; the port that the system gave if it was 0.
     """
 
-    def __init__(self, app: FastAPI, address: tuple[str, int]) -> None:
+    def __init__(self, app: Starlette, address: tuple[str, int]) -> None:
         """Take who is served.
 
         Args:
@@ -97,22 +39,22 @@ class HttpServer:
             address: Host and port to listen on.
         """
         self.address = address
-        protocol: Any = partial(Caller, waiting={})  # one dict for all connections
-        self._server = Server(
-            Config(
-                app,
-                http=protocol,
-                ws="none",
-                lifespan="off",
-                log_config=None,
-                log_level="error",  # what strangers send is no concern of the operator's
-                access_log=False,
-                server_header=False,
-                proxy_headers=False,
-                h11_max_incomplete_event_size=HEAD,
-                timeout_graceful_shutdown=GOODBYE,
-            )
+        config = Config(
+            app,
+            http="h11",
+            ws="none",
+            lifespan="off",
+            log_config=None,
+            log_level="error",  # what strangers send is no concern of the operator's
+            access_log=False,
+            server_header=False,
+            proxy_headers=True,  # of a proxy on this machine alone
+            limit_concurrency=PLACES,
+            timeout_keep_alive=IDLE,
+            h11_max_incomplete_event_size=HEAD,
+            timeout_graceful_shutdown=GOODBYE,
         )
+        self._server = Server(config)
         self._thread = threading.Thread(target=self._run, name="headworks-http", daemon=True)
 
     @property

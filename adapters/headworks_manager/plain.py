@@ -1,4 +1,4 @@
-"""Indications, changes and what rounds saw as plain data, for `--json` and HTTP: seconds, and times as text in UTC."""
+"""What `--json` and HTTP answer: seconds, and times as text in UTC. Their JSON Schemas are made of these classes."""
 
 from __future__ import annotations
 
@@ -7,39 +7,119 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from headworks_manager.rules.indication import Indication
+
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from headworks_manager.database.history import Change
     from headworks_manager.database.store import Store
-    from headworks_manager.rules.indication import Indication, Merged
+    from headworks_manager.rules.indication import Merged
     from headworks_manager.rules.starving import Seen
 
 
-def topologies_data(store: Store) -> list[dict[str, Any]]:
-    """The registered topologies with their priorities, and what the last round saw of them."""
-    found, seen = store.indications().values(), store.seen()
-    return [{**indication_data(each), **_seen_data(seen.get(each.name))} for each in found]
+@attrs.frozen(kw_only=True)
+class State:
+    """An indication (`rules.indication.Indication`) in seconds, with the priority in effect."""
+
+    name: str
+    priority: int | None
+    trigger_priority: int
+    desired_nodes: int | None
+    minimum_nodes: int | None
+    hold: float
+    aging: float | None
+    active: bool
+    wanted: bool
+    changed: str | None
+    level: int | None
 
 
-def indication_data(each: Indication) -> dict[str, Any]:
+@attrs.frozen(kw_only=True)
+class Registered(State):
+    """A registered topology, and what the last round saw of it.
+
+    Attributes:
+        nodes: Nodes on which it has tasks; None if no round saw it.
+        starving: Time since which it starves.
+        preferred: Time since which it comes before all others, by aging.
+        remedy: What it would take that it does not starve.
+    """
+
+    nodes: int | None
+    starving: str | None
+    preferred: str | None
+    remedy: str
+
+
+@attrs.frozen(kw_only=True)
+class Outcome:
+    """Outcome of a trigger; `verdict` is one of `rules.indication.Verdict`."""
+
+    verdict: str
+    message: str
+    topology: State
+
+
+@attrs.frozen(kw_only=True)
+class Entry:
+    """A change of the history (`database.history.Change`); before a first one and after a removal is no state."""
+
+    number: int
+    at: str
+    until: str
+    times: int
+    topology: str
+    action: str
+    verdict: str
+    source: str
+    who: str
+    why: str
+    before: State | None
+    after: State | None
+
+
+def registered(store: Store, name: str | None = None) -> list[Registered]:
+    """The registered topologies with what the last round saw of them, by name; or one alone.
+
+    Raises:
+        UnknownError: There is none of that name.
+    """
+    found, seen = store.indications(name), store.seen()
+    return [_registered(each, seen.get(each.name)) for each in found.values()]
+
+
+def state(indication: Indication) -> State:
     """An indication with the priority in effect."""
-    changed = None if each.changed is None else time_text(each.changed)
-    return {
-        **attrs.asdict(each),
-        "hold": each.hold / 1000,
-        "aging": None if each.aging is None else each.aging / 1000,
-        "changed": changed,
-        "level": each.level,
+    made = {
+        **attrs.asdict(indication),
+        "hold": indication.hold / 1000,
+        "aging": None if indication.aging is None else indication.aging / 1000,
+        "changed": _time(indication.changed),
     }
+    return State(**made, level=indication.level)
 
 
-def merged_data(merged: Merged) -> dict[str, Any]:
+def outcome(merged: Merged) -> Outcome:
     """The outcome of a trigger."""
-    return {"verdict": merged.verdict, "message": merged.message, "topology": indication_data(merged.indication)}
+    return Outcome(verdict=merged.verdict, message=merged.message, topology=state(merged.indication))
 
 
-def change_data(change: Change) -> dict[str, Any]:
+def entry(change: Change) -> Entry:
     """A row of the history."""
-    return {**attrs.asdict(change), "at": time_text(change.at), "until": time_text(change.until)}
+    made = {
+        **attrs.asdict(change),
+        "at": time_text(change.at),
+        "until": time_text(change.until),
+        "before": _recorded(change.before),
+        "after": _recorded(change.after),
+    }
+    return Entry(**made)
+
+
+def plain(value: Any) -> dict[str, Any]:
+    """One of these values for JSON."""
+    return attrs.asdict(value)
 
 
 def time_text(milliseconds: int) -> str:
@@ -47,9 +127,19 @@ def time_text(milliseconds: int) -> str:
     return datetime.fromtimestamp(milliseconds / 1000, tz=UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def _seen_data(seen: Seen | None) -> dict[str, Any]:
-    if seen is None:
-        return {"nodes": None, "starving": None, "preferred": None, "remedy": ""}
-    times = {"starving": seen.starving, "preferred": seen.boosted}
-    told = {key: None if time is None else time_text(time) for key, time in times.items()}
-    return {"nodes": seen.nodes, **told, "remedy": seen.remedy}
+def _time(milliseconds: int | None) -> str | None:
+    return None if milliseconds is None else time_text(milliseconds)
+
+
+def _recorded(row: Mapping[str, Any]) -> State | None:
+    return state(Indication(**row)) if row else None
+
+
+def _registered(indication: Indication, seen: Seen | None) -> Registered:
+    return Registered(
+        **attrs.asdict(state(indication)),
+        nodes=None if seen is None else seen.nodes,
+        starving=None if seen is None else _time(seen.starving),
+        preferred=None if seen is None else _time(seen.boosted),
+        remedy="" if seen is None else seen.remedy,
+    )

@@ -16,7 +16,7 @@ from platformdirs import user_state_path
 from headworks.cli.output import json_option, say
 from headworks.cli.parameters import Address
 from headworks.errors import EngineError, HeadworksError, how_to_install
-from headworks_local.private_files import read_or_make_secret
+from headworks_local.private_files import SecretFile, read_or_make_secret
 from headworks_manager.commands import database_option
 from headworks_manager.kafka.address import TOPIC, KafkaTopic, read_settings
 
@@ -125,12 +125,13 @@ def _http(
     tell: Callable[[Mapping[str, Any]], None],
 ) -> HttpServer:
     try:
-        # FastAPI and pydantic cost 0.5 s, which the list of commands does not need.
+        # Starlette and uvicorn cost 0.2 s, which the list of commands does not need.
         from headworks_manager.listening import HttpServer
-        from headworks_manager.web import Routes, application
+        from headworks_manager.web import application
     except ModuleNotFoundError as error:
         raise EngineError(f"{error.name} is not installed: {how_to_install('manager')}") from None
-    return HttpServer(application(Routes(use, read_or_make_secret(token), tell)), listen)
+    read_or_make_secret(token)  # one that is none is said now
+    return HttpServer(application(use, SecretFile(token), tell), listen)
 
 
 @contextlib.contextmanager
@@ -161,7 +162,7 @@ def _own_token() -> Path:
 
 
 def _introduce(url: str, token: Path, *, as_json: bool) -> None:
-    say(f"the manager listens on {url}, for who sends the token in {token}; {url}/docs says what may be asked")
+    say(f"the manager listens on {url}, for who sends the token in {token}; {url}/openapi.json describes it")
     if not _is_loopback(urlsplit(url).hostname or ""):
         say("that is no loopback address, and tokens travel in clear: put a proxy with TLS before it")
     if as_json:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import stat
 from typing import TYPE_CHECKING
 
 from platformdirs import user_cache_path
@@ -19,6 +20,9 @@ def cache_folder() -> Path:
     return user_cache_path("headworks", appauthor=False)
 
 
+OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
+SHORTEST = 16
+"""Characters of a secret that somebody else made. With fewer it could be guessed."""
 BYTES = 32
 """Random bytes of a token. With far fewer it could be guessed; with far more it fits into no line that proves it."""
 
@@ -32,17 +36,44 @@ def read_or_make_secret(path: Path) -> str:
     """The secret in a file; a new one is written if there is no file.
 
     Raises:
-        EngineError: The file can be neither read nor written, or is empty.
+        EngineError: The file can be neither read nor written, others may write it, or it holds no secret.
     """
     if not path.exists():
         write_private(path, make_secret() + "\n")
-    try:
-        secret = path.read_text().strip()
-    except (OSError, ValueError) as error:
-        raise EngineError(f"the secret in {path} cannot be read: {error}") from None
-    if not secret:
-        raise EngineError(f"{path} is empty; delete it, and a secret is made")
-    return secret
+    return SecretFile(path).read()
+
+
+class SecretFile:
+    """The secret in a file, which is looked at each time: whoever writes another one needs no restart."""
+
+    def __init__(self, path: Path) -> None:
+        """Take the file."""
+        self._path, self._seen, self._secret = path, (0, 0, 0, 0), ""
+
+    def read(self) -> str:
+        """The secret that the file holds now.
+
+        Raises:
+            EngineError: The file cannot be read, others may write it, or it holds fewer than `SHORTEST` characters.
+        """
+        try:
+            with self._path.open() as file:
+                found = os.fstat(file.fileno())
+                seen = (found.st_mtime_ns, found.st_size, found.st_ino, found.st_mode)
+                if seen != self._seen:
+                    self._secret = self._checked(file.read().strip(), found.st_mode)
+                    self._seen = seen
+        except (OSError, ValueError) as error:
+            raise EngineError(f"the secret in {self._path} cannot be read: {error}") from None
+        return self._secret
+
+    def _checked(self, secret: str, mode: int) -> str:
+        if mode & OTHERS_WRITE:
+            raise EngineError(f"others may write {self._path}: chmod go-w {self._path}")
+        if len(secret) < SHORTEST:
+            said = f"{self._path} holds {len(secret)} characters, fewer than {SHORTEST}"
+            raise EngineError(f"{said}: delete it, and a secret is made")
+        return secret
 
 
 def write_private(path: Path, text: str) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 from sqlalchemy import and_, bindparam, insert, select, tuple_, update
 
-from headworks.errors import DocumentError, known_names
+from headworks.errors import known_names
 from headworks_manager.database import tables
 from headworks_manager.database.history import Author, record_all, row_of
 from headworks_manager.rules.indication import (
@@ -21,6 +21,7 @@ from headworks_manager.rules.indication import (
     next_sequence,
     settled,
 )
+from headworks_manager.rules.refusals import UnknownError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -145,10 +146,10 @@ def settled_row(before: Indication, after: Indication, now: int) -> dict[str, An
     return row_of(after.changed or now, "settle", "on" if after.active else "off", author, before, after)
 
 
-def unknown(name: str, names: Sequence[str]) -> DocumentError:
+def unknown(name: str, names: Sequence[str]) -> UnknownError:
     """The error for a topology that is not registered."""
     known = known_names(name, names)
-    return DocumentError(
+    return UnknownError(
         "/topology", f"no topology {name} is registered{known}; `headworks priority set {name}` registers it"
     )
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 from sqlalchemy import delete, insert, select, update
 
-from headworks.errors import DocumentError, known_names
+from headworks.errors import known_names
 from headworks_manager.database import tables
 from headworks_manager.database.connection import CLUSTER, repeated, transaction
 from headworks_manager.database.history import Author, Change, prune, read_change, record, record_all, row_of
@@ -22,6 +22,7 @@ from headworks_manager.rules.indication import (
     check_trigger,
     settled,
 )
+from headworks_manager.rules.refusals import UnknownError
 from headworks_manager.rules.starving import Seen, look, remedies
 
 if TYPE_CHECKING:
@@ -35,6 +36,10 @@ if TYPE_CHECKING:
 def wall_clock() -> int:
     """Milliseconds since 1970."""
     return time.time_ns() // 1_000_000
+
+
+def _any(_before: Indication | None) -> None:
+    """The check of whom it may be as it is."""
 
 
 class Store:
@@ -61,32 +66,42 @@ class Store:
         """The database."""
         return self._engine
 
-    def indications(self) -> dict[str, Indication]:
-        """The indications in effect now, by name, sorted."""
+    def indications(self, name: str | None = None) -> dict[str, Indication]:
+        """The indications in effect now, by name, sorted; or one alone.
+
+        Raises:
+            UnknownError: There is none of that name.
+        """
         now, own = self._clock(), tables.topologies
         with transaction(self._reading()) as connection:
+            if name is not None:
+                check_name(name, "/name")
+                return {name: settled(self._known(connection, name, lock=False), now)}
             rows = connection.execute(select(own).where(own.c.cluster == self.cluster).order_by(own.c.name)).mappings()
             return {row["name"]: settled(indication_of(row), now) for row in rows}
 
-    def history(self, topology: str | None = None, *, limit: int = 20) -> list[Change]:
+    def history(self, topology: str | None = None, *, limit: int = 20, before: int | None = None) -> list[Change]:
         """The newest changes, the newest first.
 
         Args:
             topology: Of this one alone; it may have been removed.
             limit: Number of changes at most.
+            before: Those with a smaller number alone.
 
         Raises:
-            DocumentError: There is no such topology, and none was.
+            UnknownError: There is no such topology, and none was.
             EngineError: The database does not answer.
         """
         own = tables.history
         rows = select(own).where(own.c.cluster == self.cluster).order_by(own.c.number.desc()).limit(limit)
+        if before is not None:
+            rows = rows.where(own.c.number < before)
         with transaction(self._reading()) as connection:
             if topology is not None:
                 check_name(topology, "/topology")
                 rows = rows.where(own.c.topology == topology)
             found = connection.execute(rows).mappings().all()
-            if topology is not None and not found:
+            if topology is not None and not found and before is None:
                 self._known(connection, topology, lock=False)
         return [read_change(dict(row)) for row in found]
 
@@ -99,13 +114,16 @@ class Store:
         with transaction(self._engine) as connection:
             return prune(connection, self.cluster, keep)
 
-    def set(self, name: str, fields: Mapping[str, Any], author: Author) -> Change:
+    def set(
+        self, name: str, fields: Mapping[str, Any], author: Author, *, check: Callable[[Indication | None], None] = _any
+    ) -> Change:
         """Register a topology, or change fields of its indication.
 
         Args:
             name: Name of the topology.
             fields: New values, by the names of `Indication`.
             author: Who, and why.
+            check: Is given the indication before, in the transaction of the change; what it raises undoes that.
 
         Raises:
             DocumentError: A value does not fit.
@@ -116,6 +134,7 @@ class Store:
             now = self._clock()
             check_name(name, "/name")
             before = self._find(connection, name)
+            check(before)
             current = self._settle(connection, before, now) if before is not None else None
             after = attrs.evolve(current, **fields) if current is not None else Indication(name=name, **fields)
             check_indication(after, self._nodes(connection))
@@ -128,21 +147,25 @@ class Store:
 
         return repeated(self._engine, change)
 
-    def remove(self, name: str, author: Author) -> Change:
+    def remove(self, name: str, author: Author, *, check: Callable[[Indication | None], None] = _any) -> Change:
         """Forget a topology and the sources of its triggers; its history stays.
 
         Args:
             name: Name of the topology.
             author: Who, and why.
+            check: See `set`.
 
         Raises:
-            DocumentError: There is no such topology.
+            UnknownError: There is no such topology.
             EngineError: The database does not answer.
         """
 
         def change(connection: Connection) -> Change:
             now = self._clock()
-            before = self._settle(connection, self._known(connection, name), now)
+            check_name(name, "/name")
+            found = self._known(connection, name)
+            check(found)
+            before = self._settle(connection, found, now)
             connection.execute(delete(tables.topologies).where(own_row(self.cluster, name)))
             return record(connection, self.cluster, row_of(now, "remove", "removed", author, before, None, name))
 
@@ -157,18 +180,20 @@ class Store:
             author: Who, and why.
 
         Raises:
-            DocumentError: There is no such topology, or it has no such source.
+            UnknownError: There is no such topology, or it has no such source.
             EngineError: The database does not answer.
         """
         own = tables.sources.c
 
         def change(connection: Connection) -> Change:
             now = self._clock()
+            check_name(name, "/name")
+            check_name(source, "/source")
             before = self._settle(connection, self._known(connection, name), now)
             theirs = (own.cluster == self.cluster) & (own.topology == name)
             if not connection.execute(delete(tables.sources).where(theirs & (own.source == source))).rowcount:
                 known = known_names(source, connection.execute(select(own.source).where(theirs)).scalars())
-                raise DocumentError("/source", f"{source} has sent no trigger of {name}{known}")
+                raise UnknownError("/source", f"{source} has sent no trigger of {name}{known}")
             said = attrs.evolve(author, why=": ".join(filter(None, (f"the source {source}", author.why))))
             return record(connection, self.cluster, row_of(now, "remove", "forgotten", said, before, before))
 

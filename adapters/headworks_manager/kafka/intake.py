@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from headworks.errors import EngineError, HeadworksError
 from headworks_manager.database.topics import Letter, Topics
-from headworks_manager.plain import merged_data
+from headworks_manager.plain import outcome, plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -129,7 +129,7 @@ class Intake:
                 said = f"message {message.offset} of {self._topic.name}/{made.partition.number}: {made.error}"
                 self._tell({"verdict": "refused", "message": said, **where})
             else:
-                self._tell(merged_data(made))
+                self._tell(plain(outcome(made)))
 
     def _deliver(self) -> None:
         """Put letters into their topic; one that takes none holds up triggers when too many letters wait."""

@@ -5,11 +5,13 @@ Times are whole milliseconds since 1970 in UTC.
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Literal
 
 import attrs
 
 from headworks.errors import DocumentError
+from headworks_manager.rules.refusals import ConflictError
 
 AHEAD = 300_000
 """Milliseconds that a sender's clock may be ahead of ours. If larger, forged times are believed; if smaller,
@@ -20,7 +22,9 @@ If larger, a trigger waits longer for its effect after another one; if smaller, 
 LARGEST = 2**31 - 1
 """Largest priority, number of nodes and hold: what an INTEGER column of every database holds."""
 LAST = 2**62
-"""Largest sequence number and time of a trigger: a BIGINT column holds twice that, so there is always a next one."""
+"""Largest sequence number of a trigger: a BIGINT column holds twice that, so there is always a next one."""
+EARLIEST = 1971
+"""First year of which times are taken."""
 LONGEST_NAME = 200
 """Characters of a name of a topology or of a source, as many as its column holds."""
 
@@ -80,7 +84,7 @@ class Trigger:
         on: True for Trigger On, False for Trigger Off.
         source: Who sends it: a task, a person, a program. Sequence numbers are those of a source.
         sequence: Number that grows from trigger to trigger of a source; None for the next one.
-        sent: Time by the sender's clock, in milliseconds since 1970; None if it says none.
+        sent: Time by the sender's clock with its zone, as 2030-01-31T12:00:00Z; None if it says none.
         why: Reason in the sender's words.
     """
 
@@ -88,7 +92,7 @@ class Trigger:
     on: bool
     source: str
     sequence: int | None = None
-    sent: int | None = None
+    sent: str | None = None
     why: str = ""
 
 
@@ -99,6 +103,24 @@ class Merged:
     indication: Indication
     verdict: Verdict
     message: str
+
+
+def sent_at(trigger: Trigger) -> int | None:
+    """When a trigger was sent, in milliseconds since 1970; None if it does not say.
+
+    Raises:
+        DocumentError: It says no time.
+    """
+    if trigger.sent is None:
+        return None
+    try:
+        time = datetime.fromisoformat(trigger.sent)
+    except ValueError:
+        time = None
+    if time is None or time.tzinfo is None or time.year < EARLIEST:
+        said = f"{trigger.sent[:60]!a} is no time with its zone since {EARLIEST}, such as 2030-01-31T12:00:00Z"
+        raise DocumentError("/sent", said)
+    return int(time.timestamp() * 1000)
 
 
 def moment(trigger: Trigger, before: Indication, now: int, *, more: bool) -> int:
@@ -113,7 +135,7 @@ def moment(trigger: Trigger, before: Indication, now: int, *, more: bool) -> int
         now: Our time.
         more: Whether later triggers of its topology have come with it.
     """
-    sent = trigger.sent
+    sent = sent_at(trigger)
     if sent is None or not (more or now - sent > AHEAD):
         return now
     changed = before.changed if before.changed is not None and before.changed <= now else 0
@@ -150,8 +172,8 @@ def merge(indication: Indication, trigger: Trigger, *, last: int | None, now: in
     """
     before = settled(indication, now)
     word: Verdict = "on" if trigger.on else "off"
-    if trigger.sent is not None and trigger.sent > now + AHEAD:
-        seconds = (trigger.sent - now) / 1000
+    if (sent := sent_at(trigger)) is not None and sent > now + AHEAD:
+        seconds = (sent - now) / 1000
         message = f"its time is {seconds:.0f} s ahead of this clock, more than {AHEAD // 1000} s: set the clocks"
         return Merged(indication=before, verdict="ahead", message=message)
     if trigger.sequence is not None and last is not None and trigger.sequence <= last:
@@ -207,7 +229,7 @@ def check_indication(indication: Indication, nodes: int | None = None) -> None:
             f"{indication.name} must have {minimum} nodes and desires {desired}: raise the desired ones",
         )
     if nodes is not None and minimum is not None and minimum > nodes:
-        raise DocumentError(
+        raise ConflictError(
             "/minimum_nodes",
             f"{indication.name} must have {minimum} nodes, the cluster had {nodes} when it was seen last: "
             "lower the minimum, or add nodes first",
@@ -237,10 +259,9 @@ def check_trigger(trigger: Trigger) -> None:
     """
     check_name(trigger.topology, "/topology")
     check_name(trigger.source, "/source")
-    for field in ("sequence", "sent"):
-        value = getattr(trigger, field)
-        if value is not None and not 0 <= value <= LAST:
-            raise DocumentError(f"/{field}", f"{value} does not fit: give a whole number from 0 to {LAST}")
+    if trigger.sequence is not None and not 0 <= trigger.sequence <= LAST:
+        raise DocumentError("/sequence", f"{trigger.sequence} does not fit: give a whole number from 0 to {LAST}")
+    sent_at(trigger)
 
 
 def _order(field: str) -> str:

@@ -50,7 +50,7 @@ def triggers(history: Iterable[Row], topology: str) -> tuple[tuple[float, str], 
         topology: Name of the topology.
     """
     own = (each for each in history if each["action"] == "trigger" and each["topology"] == topology)
-    changed = [each for each in own if each["before"].get("active") != each["after"]["active"]]
+    changed = [each for each in own if (each["before"] or {}).get("active") != each["after"]["active"]]
     return tuple((seconds_of(each["at"]), "on" if each["after"]["active"] else "off") for each in changed)
 
 

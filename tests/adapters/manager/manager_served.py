@@ -18,14 +18,33 @@ class Served:
     def __init__(self, url, token):
         self.address, self.token = (url.rpartition("/")[2].partition(":")[0], int(url.rpartition(":")[2])), token
 
-    def ask(self, method, path, body=None, token=None, raw=None):
+    def ask(self, method, path, body=None, token=None, raw=None, **head):
         """The status and the document of an answer."""
+        status, _, document = self.answer(method, path, body, token, raw, **head)
+        return status, document
+
+    def answer(self, method, path, body=None, token=None, raw=None, **head):
+        """The status, the head and the document of an answer; None if it is empty."""
         text = json.dumps(body) if raw is None else raw
-        head = {"Authorization": f"Bearer {self.token if token is None else token}"}
+        head = {key.replace("_", "-"): value for key, value in head.items()}
+        head = {"Authorization": f"Bearer {self.token if token is None else token}", **head}
         with closing(http.client.HTTPConnection(*self.address, timeout=PATIENCE)) as connection:
             connection.request(method, path, None if method == "GET" else text, head)
             answer = connection.getresponse()
-            return answer.status, json.loads(answer.read())
+            read = answer.read()
+            return answer.status, answer.headers, json.loads(read) if read else None
+
+    def items(self, path):
+        """All entries of a list, page by page."""
+        found, cursor = [], ""
+        while True:
+            status, page = self.ask("GET", path + cursor)
+            assert status == 200, page
+            found += page["items"]
+            if page["next"] is None:
+                return found
+            key = "after" if "topologies" in path else "before"
+            cursor = f"{'&' if '?' in path else '?'}{key}={page['next']}"
 
     def connect(self):
         return socket.create_connection(self.address, timeout=PATIENCE)

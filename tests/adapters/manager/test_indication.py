@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headworks.errors import DocumentError
+from headworks_manager.plain import time_text
 from headworks_manager.rules.indication import (
     AHEAD,
     CHANGING,
@@ -21,6 +22,7 @@ from headworks_manager.rules.indication import (
     merge,
     moment,
     next_sequence,
+    sent_at,
     settled,
 )
 
@@ -87,10 +89,10 @@ def test_repeated_late_and_forged_triggers_change_nothing():
     verdicts, states = deliver([(0, on(7)), (HOLD, off(7)), (0, off(3)), (0, off(8))])
     assert verdicts == ["on", "repeated", "late", "off"]
     assert states[2][1] == states[0][1]
-    forged = attrs.evolve(off(10**9), sent=NOW + AHEAD + 1)
+    forged = attrs.evolve(off(10**9), sent=time_text(NOW + AHEAD + 1))
     made = merge(PLAIN, forged, last=None, now=NOW)
     assert (made.verdict, made.indication) == ("ahead", PLAIN)
-    assert merge(PLAIN, attrs.evolve(on(1), sent=NOW + AHEAD), last=None, now=NOW).verdict == "on"
+    assert merge(PLAIN, attrs.evolve(on(1), sent=time_text(NOW + AHEAD)), last=None, now=NOW).verdict == "on"
 
 
 def test_a_change_in_the_far_future_of_another_clock_holds_nothing():
@@ -115,6 +117,7 @@ MINUTE = 60_000
     ],
 )
 def test_a_trigger_counts_when_it_was_sent_if_it_is_late_or_others_came_with_it(sent, more, changed, expected):
+    sent = None if sent is None else time_text(sent)
     assert moment(attrs.evolve(on(), sent=sent), attrs.evolve(PLAIN, changed=changed), NOW, more=more) == expected
 
 
@@ -169,7 +172,26 @@ def test_wrong_indications_are_refused(changes, pointer, said):
     str(caught.value).encode()
 
 
-@pytest.mark.parametrize("wrong", [{"sequence": -1}, {"sequence": 2**63}, {"source": "a\nb"}, {"sent": -5}])
+NO_TIMES = [
+    "",
+    "now",
+    "5",
+    "2030-01-31T12:00:00",
+    "1969-12-31T23:59:59Z",
+    "0001-01-01T00:00:00+23:59",
+    "2030-02-31T12:00:00Z",
+]
+
+
+def test_a_time_has_a_zone():
+    at = "2027-01-15T09:00:00.25+01:00"
+    assert moment(attrs.evolve(on(), sent=at), PLAIN, NOW, more=True) == NOW
+    assert sent_at(attrs.evolve(on(), sent=at)) == NOW + 250
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"sequence": -1}, {"sequence": 2**63}, {"source": "a\nb"}, *({"sent": each} for each in NO_TIMES)]
+)
 def test_wrong_triggers_are_refused(wrong):
     with pytest.raises(DocumentError):
         check_trigger(attrs.evolve(on(1), **wrong))

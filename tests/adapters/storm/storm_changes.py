@@ -160,7 +160,7 @@ class Changes:
         address = self.keeper.url.removeprefix("http://")
         with contextlib.closing(HTTPConnection(address, timeout=PATIENCE)) as connection:
             moment = time.time()
-            connection.request("POST", "/triggers", json.dumps(document), head)
+            connection.request("POST", "/v1/triggers", json.dumps(document), head)
             assert connection.getresponse().status == OK
         return moment
 

@@ -49,12 +49,12 @@ class Sender:
 
 
 def state(served, name="t"):
-    return {each["name"]: each["active"] for each in served.ask("GET", "/topologies")[1]}[name]
+    return {each["name"]: each["active"] for each in served.items("/v1/topologies")}[name]
 
 
 def test_a_bolt_says_that_a_condition_began_and_ended(program, tmp_path):
     with serving(tmp_path) as served:
-        served.ask("PATCH", "/topologies/t", {"priority": 5, "hold": 0})
+        served.ask("PUT", "/v1/topologies/t", {"priority": 5, "hold": 0})
         host, port = served.address
         url, token = f"http://{host}:{port}", tmp_path / "token"
         with Sender(program, url, token, "detect-3", int(PATIENCE)) as first:
@@ -64,7 +64,7 @@ def test_a_bolt_says_that_a_condition_began_and_ended(program, tmp_path):
             assert first.send("t off below") == "sent"
         with Sender(program, url, token, "detect-3", int(PATIENCE)) as second:  # its worker was started again
             assert second.send("t on once more") == "sent"
-        changes = served.ask("GET", "/history?topology=t&last=4")[1]
+        changes = served.items("/v1/history?topology=t")
         told = [(each["verdict"], each["why"]) for each in changes]
         assert told[:3] == [("on", "once more"), ("off", "below"), ("on", '80 % of "CPU", über')]
         assert changes[0]["who"].startswith("detect-3 by http from 127.0.0.1")
@@ -72,12 +72,12 @@ def test_a_bolt_says_that_a_condition_began_and_ended(program, tmp_path):
 
 def test_what_nobody_hears_waits_for_the_manager_and_only_the_last_word_counts(program, tmp_path):
     with serving(tmp_path) as served:
-        served.ask("PATCH", "/topologies/t", {"priority": 5, "hold": 0})
+        served.ask("PUT", "/v1/topologies/t", {"priority": 5, "hold": 0})
         host, port = served.address
     with Sender(program, f"http://{host}:{port}", tmp_path / "token", "detect-3", 1) as sender:
         assert [sender.send("t off too early"), sender.send("t on now")] == ["waits", "waits"]
         with serving(tmp_path, "--listen", f"{host}:{port}") as served:
             assert wait_for("the trigger", lambda: state(served))
-            changes = served.ask("GET", "/history?topology=t&last=5")[1]
+            changes = served.items("/v1/history?topology=t")
             assert changes[0]["why"] == "now"
             assert "too early" not in {each["why"] for each in changes}

@@ -25,6 +25,7 @@ from headworks_manager.database.history import Author
 from headworks_manager.database.store import Store
 
 TOPOLOGIES = 100
+COUNT = "SELECT coalesce(sum(times), 0) FROM headworks_history WHERE action = 'trigger'"
 TOPIC = "triggers"
 LATEST = 600.0
 """Seconds that are waited for the last trigger."""
@@ -80,7 +81,7 @@ def send(producer: Producer, number: int) -> None:
 
 def recorded(database: Path) -> int:
     with closing(sqlite3.connect(database, timeout=60)) as connection:
-        (count,) = connection.execute("SELECT count(*) FROM headworks_history WHERE action = 'trigger'").fetchone()
+        (count,) = connection.execute(COUNT).fetchone()
     return int(count)
 
 

@@ -6,7 +6,7 @@ import contextlib
 import json
 import os
 import sys
-from http.client import OK, HTTPConnection, HTTPException
+from http.client import CREATED, OK, HTTPConnection, HTTPException
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -79,7 +79,7 @@ class Keeper:
         end_group(self._group)
 
     def set(self, name: str, **fields: Any) -> None:
-        """Register a topology, or change what it is to have.
+        """Register a topology, or replace what was set for it.
 
         Args:
             name: Its name.
@@ -88,7 +88,7 @@ class Keeper:
         Raises:
             EngineError: The manager does not answer, or refuses.
         """
-        self._ask("PATCH", f"/topologies/{name}", fields)
+        self._ask("PUT", f"/v1/topologies/{name}", fields)
 
     def history(self, name: str) -> list[dict[str, Any]]:
         """Rows of a topology's history, the oldest first.
@@ -99,13 +99,19 @@ class Keeper:
         Raises:
             EngineError: The manager does not answer.
         """
-        found: list[dict[str, Any]] = self._ask("GET", f"/history?topology={name}&last=1000", None)
-        return found[::-1]
+        found: list[dict[str, Any]] = []
+        cursor = ""
+        while True:
+            page = self._ask("GET", f"/v1/history?topology={name}&limit=1000{cursor}", None)
+            found += page["items"]
+            if page["next"] is None:
+                return found[::-1]
+            cursor = f"&before={page['next']}"
 
     def _wait(self) -> None:
         for _ in patience(lambda: [self._daemon], STARTS, f"the priority manager does not listen on {self.url}"):
             try:
-                self._ask("GET", "/topologies", None)
+                self._ask("GET", "/healthz", None)
             except EngineError:
                 continue
             return
@@ -120,6 +126,6 @@ class Keeper:
                 text = answer.read().decode()
         except (OSError, HTTPException) as error:
             raise EngineError(f"the priority manager at {self.url} does not answer: {error}") from None
-        if answer.status != OK:
+        if answer.status not in (OK, CREATED):
             raise EngineError(f"the priority manager answers {answer.status}: {text}")
         return json.loads(text)

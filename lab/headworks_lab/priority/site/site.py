@@ -145,7 +145,7 @@ class Site:
         wait("every executor to be reported", lambda: not self._silent(), STARTING)
         for member in self.case.members:
             nodes = {"desired_nodes": member.desired, "minimum_nodes": member.minimum}
-            self.keeper.set(member.name, why="as the use case has it", **nodes)
+            self.keeper.set(member.name, why="as the use case has it", **nodes, **STANDARD)
 
     def settled(self, rounds: LoopThread) -> bool:
         """Check that nodes are as the scheduler wants them, and that all topologies are active."""

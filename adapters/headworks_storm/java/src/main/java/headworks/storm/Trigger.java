@@ -59,7 +59,7 @@ public final class Trigger implements AutoCloseable {
      * @throws IllegalArgumentException if the manager would refuse each trigger for its source
      */
     public Trigger(URI manager, Path token, String source) {
-        this.triggers = manager.resolve("/triggers");
+        this.triggers = manager.resolve("/v1/triggers");
         this.token = token;
         this.source = checked(source);
         this.thread = new Thread(this::run, "headworks-trigger-" + source);
