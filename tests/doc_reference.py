@@ -60,7 +60,7 @@ def hook_reference() -> Iterator[str]:
 def command_reference() -> Iterator[str]:
     """A heading, the usage, the help and the options of every command, without those of the group of all."""
     of_loop = dict(_options(_command("run")))
-    for name, command in _commands(headworks, "headworks"):
+    for name, command in commands(headworks, "headworks"):
         depth = min(name.count(" ") + 1, 3)
         yield f"{'#' * depth} {name}"
         yield f"```text\n{' '.join((name, *_usage(command)))}\n```"
@@ -83,10 +83,10 @@ def _usage(command: click.Command) -> list[str]:
 
 
 def _command(name: str) -> click.Command:
-    return next(command for found, command in _commands(headworks, "headworks") if found == f"headworks {name}")
+    return next(command for found, command in commands(headworks, "headworks") if found == f"headworks {name}")
 
 
-def _commands(group: click.Group, name: str) -> Iterator[tuple[str, click.Command]]:
+def commands(group: click.Group, name: str) -> Iterator[tuple[str, click.Command]]:
     """Every command below a group, by its words."""
     context = click.Context(group)
     for each in group.list_commands(context):
@@ -94,7 +94,7 @@ def _commands(group: click.Group, name: str) -> Iterator[tuple[str, click.Comman
         if command is not None:
             yield f"{name} {each}", command
             if isinstance(command, click.Group):
-                yield from _commands(command, f"{name} {each}")
+                yield from commands(command, f"{name} {each}")
 
 
 def _options(command: click.Command) -> Iterator[tuple[str, str]]:
