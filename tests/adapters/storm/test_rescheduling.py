@@ -204,3 +204,27 @@ def test_nimbus_that_restarts_in_the_middle_leaves_no_topology_paused_and_loses_
         site.until("the end in the history", lambda: site.steps("event")[-1] == "activated")
     site.check()
     site.note("steps before each restart of Nimbus", stages)
+
+
+@pytest.mark.matrix  # tests/adapters/manager has it on the simulated engine, whose topologies have no node then
+@pytest.mark.timeout(3600)
+def test_a_topology_below_its_minimum_has_its_turn_though_storm_keeps_its_workers(site):
+    site.priority("trigger", "off", "event")
+    site.until("nodes by priority", lambda: site.holds(1, 2))
+    site.priority("set", "event", "--minimum", "2", "--aging", "10")
+    least = []
+
+    def has_its_turn():
+        least.append(len(site.nodes("event")))
+        return site.holds(2, 1)
+
+    site.until("its turn", has_its_turn)
+    site.until("the end of its turn", lambda: site.holds(1, 2))
+    site.priority("set", "event", "--minimum", "1", "--aging", "none")
+    site.until("spouts that emit", lambda: set(site.active().values()) == {"ACTIVE"})
+    words = [
+        each["verdict"] for each in site.priority("history", "event", "--last", "10000") if each["action"] == "round"
+    ]
+    assert {"starves", "preferred", "runs", "equal"} <= {*words}
+    assert min(least) == 1
+    site.check()
