@@ -49,7 +49,7 @@ class HttpServer:
             access_log=False,
             server_header=False,
             proxy_headers=True,  # of a proxy on this machine alone
-            limit_concurrency=PLACES,
+            limit_concurrency=PLACES + 1,  # uvicorn refuses from that number on
             timeout_keep_alive=IDLE,
             h11_max_incomplete_event_size=HEAD,
             timeout_graceful_shutdown=GOODBYE,

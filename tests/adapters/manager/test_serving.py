@@ -9,6 +9,7 @@ import signal
 import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import attrs
@@ -16,7 +17,7 @@ import pytest
 
 import headworks_schemas
 from headworks_local.private_files import SecretFile
-from headworks_manager import web
+from headworks_manager import listening, web
 from headworks_manager.database.connection import opened
 from headworks_manager.database.history import Author
 from headworks_manager.database.store import Store
@@ -250,19 +251,35 @@ def test_triggers_of_many_callers_at_once_are_all_recorded(served, tmp_path):
 HALF = b"POST /v1/triggers HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Length: 900\r\n\r\n{"
 
 
-def test_a_body_that_does_not_come_is_not_waited_for(tmp_path, monkeypatch):
-    (tmp_path / "token").write_text("a secret of sixteen\n")
-    (tmp_path / "token").chmod(0o600)
-    monkeypatch.setattr(web, "PATIENCE", 0.2)
-    stores = Stores()
-    app = application(lambda: stores.use(str(tmp_path / "p.sqlite")), SecretFile(tmp_path / "token"), lambda done: None)
+@contextmanager
+def nearby(folder):
+    """A manager in this process, whose bounds may be changed."""
+    (folder / "token").write_text("a secret of sixteen\n")
+    (folder / "token").chmod(0o600)
+    stores, token = Stores(), SecretFile(folder / "token")
+    app = application(lambda: stores.use(str(folder / "p.sqlite")), token, lambda done: None)
     with HttpServer(app, ("127.0.0.1", 0)) as server:
-        near = Served(server.url, "a secret of sixteen")
+        yield Served(server.url, token.read())
+    stores.close()
+
+
+def test_a_body_that_does_not_come_is_not_waited_for(tmp_path, monkeypatch):
+    monkeypatch.setattr(web, "PATIENCE", 0.2)
+    with nearby(tmp_path) as near:
         with near.connect() as slow:
             slow.sendall(HALF % near.token.encode())
             assert slow.recv(100).startswith(b"HTTP/1.1 408 ")
         assert near.items("/v1/topologies") == []
-    stores.close()
+
+
+def test_more_connections_than_there_are_places_are_told_to_come_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(listening, "PLACES", 3)
+    whole = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
+    with nearby(tmp_path) as near, ExitStack() as stack:
+        for status in (200, 200, 200, 503):
+            caller = stack.enter_context(near.connect())
+            caller.sendall(whole)
+            assert caller.recv(100).startswith(b"HTTP/1.1 %d " % status)
 
 
 def test_a_database_that_is_gone_is_said_and_comes_back(tmp_path):
