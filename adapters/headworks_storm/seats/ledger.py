@@ -308,7 +308,12 @@ class SeatLedger:
         """Change a page by compare-and-set, again on what another has written meanwhile."""
         path = f"{self._root}/components/{component}"
         while True:
-            text, version = self._zookeeper.read(path)
+            try:
+                text, version = self._zookeeper.read(path)
+            except LookupError:
+                raise EngineError(
+                    f"the ledger of {self._name} has no page of {component}: its workers write it again, wait a moment"
+                ) from None
             page = json.loads(text)
             change(page)
             if self._zookeeper.write(path, json.dumps(page), version):

@@ -243,6 +243,24 @@ def test_seats_of_which_none_moves_write_nothing_to_zookeeper_and_tell_of_the_ne
         assert written(ledger) != before
 
 
+@pytest.mark.timeout(1800)
+def test_a_ledger_that_is_removed_is_written_again_and_no_worker_that_starts_then_takes_a_task(storm, shown):
+    with open_ledger(storm.gateway, "shown") as ledger:
+        wait_for("no move under way", lambda: whole(ledger) and all(each.settled for each in ledger.seats()))
+        here, there = places(ledger, "number", 0)
+        lost = {each.lost for each in ledger.seats() if (each.component, each.index) == ("number", 0)}
+        ledger.move("number", 0, there, seconds=PATIENCE)
+        killed = storm.kill_worker(int(here.rpartition(":")[2]))
+        ledger._zookeeper._client.delete().deletingChildrenIfNeeded().forPath(ledger._root)
+        wait_for("the pages", lambda: all(ledger.view().pages.values()))
+        wait_for("another life", lambda: len(pids(storm, "shown") - {killed.pid}) == 2, 3 * PATIENCE)
+        wait_for("all seats told", lambda: whole(ledger) and sum(each.owner for each in ledger.seats()) == TASKS)
+        assert places(ledger, "number", 0) == (there, here)
+        assert lost == {each.lost for each in ledger.seats() if (each.component, each.index) == ("number", 0)}
+        wait_for("no move under way", lambda: all(each.settled for each in ledger.seats()))
+        ledger.move("number", 0, here, seconds=PATIENCE)
+
+
 def written(ledger: SeatLedger) -> dict[str, int]:
     """How often each worker has written what its seats are, by ZooKeeper."""
     zookeeper, folder = ledger._zookeeper, f"{ledger._root}/workers"

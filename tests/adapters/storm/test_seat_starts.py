@@ -62,6 +62,22 @@ def test_workers_that_never_tell_of_their_seats_fail_it_when_its_time_is_over() 
     assert "the worker with its seat 8 says nothing for" in str(done)
 
 
+class Removed(Starting):
+    """A ledger whose page somebody has removed."""
+
+    def read(self, path):
+        if path.endswith("/components/count"):
+            raise LookupError
+        return super().read(path)
+
+
+def test_a_move_by_a_page_that_is_gone_is_refused_with_the_reason() -> None:
+    ledger = Removed(silent=0)
+    ledger.page["owners"] = [[7, 0]]
+    with pytest.raises(EngineError, match="the ledger of wc has no page of count: its workers write it again"):
+        ledger.order("count", 0, "s2:6700")
+
+
 def test_who_asks_for_seats_of_which_no_worker_tells_is_told_so() -> None:
     with pytest.raises(EngineError, match="no worker of wc tells of its seats"):
         Starting(silent=1).seats()

@@ -9,7 +9,10 @@ final class Entry {
     final int seat;
     /** Number of this ownership. */
     final long epoch;
-    /** The only seat that may have the state: the owner before, until it is rid of it, then the owner. */
+    /**
+     * The only seat that may have the state: the owner before, until it is rid of it, then the owner; {@link Message#NOBODY} if
+     * it is not known whether one has it.
+     */
     final int holder;
     /** Tells the worker of the owner from those that ran there before: only the same one can have what it took. */
     final String life;
@@ -26,7 +29,17 @@ final class Entry {
         return new Entry(seat, 0, seat, NO_LIFE);
     }
 
-    /** True for the owner of a task whose state comes, if at all, from the owner before. */
+    /** This entry of a task, or another one if that is newer, or tells more of the same ownership. */
+    Entry newest(Entry other) {
+        if (other.epoch != epoch || other.seat != seat) {
+            return other.epoch > epoch ? other : this;
+        }
+        boolean rid = holder != seat && other.holder == seat;
+        boolean begun = life.equals(NO_LIFE) && !other.life.equals(NO_LIFE);
+        return rid || begun ? new Entry(seat, epoch, rid ? seat : holder, begun ? other.life : life) : this;
+    }
+
+    /** True for the owner of a task whose state comes, if at all, from another seat. */
     boolean awaits(int task) {
         return seat == task && holder != task;
     }

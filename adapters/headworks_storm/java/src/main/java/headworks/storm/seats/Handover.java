@@ -101,7 +101,7 @@ final class Handover<T> {
             install(message);
         } else if (message.kind == Message.Kind.RECEIVED) {
             acknowledged(message.epoch);
-        } else if (under > epoch) {
+        } else if (under > epoch || awaiting && next == Message.NOBODY) { // else there is nobody to pass it on to
             early.add(new Forwarded<>(under, message));
         } else {
             pass(message);
@@ -142,7 +142,7 @@ final class Handover<T> {
         gates.marks(as).forEach(this::tellKept);
     }
 
-    /** Own without a STATE, as nobody has one: false if this seat knows of an ownership as new as this. */
+    /** Own without a STATE, as nobody else has one: false if this seat knows of an ownership as new as this. */
     boolean adopt(long as) {
         if (as <= epoch) {
             return false;

@@ -31,7 +31,7 @@ final class Ledger implements AutoCloseable {
     private final String root;
     private final String topologies;
     private final String topology;
-    /** One for each component: ZooKeeper tells one and the same watcher once of a change, however often it was given. */
+    /** One for each node: ZooKeeper tells one and the same watcher once of a change, however often it was given. */
     private final Map<String, CuratorWatcher> watchers = new ConcurrentHashMap<>();
 
     /**
@@ -75,6 +75,18 @@ final class Ledger implements AutoCloseable {
         }
     }
 
+    /** True until the topology is killed. */
+    boolean runs() throws Exception {
+        return zookeeper.checkExists().forPath(topologies + "/" + topology) != null;
+    }
+
+    /** Milliseconds from the submission of the topology to the first page of a component, by ZooKeeper's clock; 0 if not known. */
+    long age(String component) throws Exception {
+        Stat submitted = zookeeper.checkExists().forPath(topologies + "/" + topology);
+        Stat page = zookeeper.checkExists().forPath(path("components", component));
+        return submitted == null || page == null ? 0 : page.getCtime() - submitted.getCtime();
+    }
+
     /**
      * Hear when ZooKeeper is there again: a session may have ended, and with it what was said here and what was to be told.
      *
@@ -94,12 +106,13 @@ final class Ledger implements AutoCloseable {
      * @param changed run once when it has changed, on a thread of ZooKeeper's client; that of the first call, each time
      */
     LedgerPage page(String component, Runnable changed) throws Exception {
-        CuratorWatcher watcher = watchers.computeIfAbsent(component, any -> event -> {
+        String path = path("components", component);
+        CuratorWatcher watcher = watchers.computeIfAbsent(path, any -> event -> {
             if (event.getType() != Watcher.Event.EventType.None) { // else it is of the connection
                 changed.run();
             }
         });
-        byte[] content = zookeeper.getData().usingWatcher(watcher).forPath(path("components", component));
+        byte[] content = zookeeper.getData().usingWatcher(watcher).forPath(path);
         return LedgerPage.read(new String(content, StandardCharsets.UTF_8));
     }
 
@@ -123,9 +136,22 @@ final class Ledger implements AutoCloseable {
         }
     }
 
-    /** Say what the seats of a worker are, for as long as it lives. */
-    void tell(String worker, Map<String, Object> seats) throws Exception {
-        put(path("workers", worker), JSONValue.toJSONString(seats));
+    /**
+     * Say what the seats of a worker are, for as long as it lives.
+     *
+     * @param removed run when somebody has removed that, on a thread of ZooKeeper's client; that of the first call, each time
+     */
+    void tell(String worker, Map<String, Object> seats, Runnable removed) throws Exception {
+        String path = path("workers", worker);
+        put(path, JSONValue.toJSONString(seats));
+        CuratorWatcher watcher = watchers.computeIfAbsent(path, any -> event -> {
+            if (event.getType() == Watcher.Event.EventType.NodeDeleted) {
+                removed.run();
+            }
+        });
+        if (zookeeper.checkExists().usingWatcher(watcher).forPath(path) == null) {
+            removed.run();
+        }
     }
 
     private void put(String path, String text) throws Exception {

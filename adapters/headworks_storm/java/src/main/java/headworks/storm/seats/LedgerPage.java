@@ -76,6 +76,40 @@ final class LedgerPage {
         return entries.get(index);
     }
 
+    /** True while no worker has begun by this page. */
+    boolean untouched() {
+        return entries.stream().allMatch(each -> each.epoch == 0 && each.life.equals(Entry.NO_LIFE));
+    }
+
+    /**
+     * This page as of tasks that may have owners of whom it does not tell: their states are waited for under a new number.
+     *
+     * @param epoch larger than that of any ownership that there may have been
+     */
+    LedgerPage late(long epoch) {
+        List<Entry> all = entries.stream().map(each -> new Entry(each.seat, epoch, Message.NOBODY, each.life))
+            .collect(Collectors.toList());
+        return new LedgerPage(all, wanted, refused, lost, working);
+    }
+
+    /** This page with what another one tells that is newer; this one if there is nothing. Orders are none of that. */
+    LedgerPage with(LedgerPage known) {
+        List<Entry> all = new ArrayList<>();
+        for (int index = 0; index < entries.size(); index++) {
+            all.add(entry(index).newest(known.entry(index)));
+        }
+        Map<String, List<Object>> refusals = newest(refused, known.refused);
+        Map<String, List<Object>> losses = newest(lost, known.lost);
+        boolean later = known.table.order() > table.order();
+        return all.equals(entries) && refusals == refused && losses == lost && !later ? this
+            : new LedgerPage(all, wanted, refusals, losses, later ? known.working : working);
+    }
+
+    /** This page without any order: one may have been taken back, or carried out, of which it does not tell. */
+    LedgerPage withoutOrders() {
+        return new LedgerPage(entries, Map.of(), refused, lost, working);
+    }
+
     /** The seat to which a task is ordered to move, {@link Message#NOBODY} if there is no order that is still good. */
     int wanted(int index) {
         List<Object> order = wanted.get(String.valueOf(index));
@@ -116,6 +150,24 @@ final class LedgerPage {
     /** This page without the order for a task. */
     private LedgerPage owned(int index, Entry entry) {
         return new LedgerPage(with(index, entry), without(wanted, index), refused, lost, working);
+    }
+
+    /**
+     * This page, in which an owner waits no longer for the state that it has not got.
+     *
+     * @param seen what it has seen of itself, which is to be so still
+     * @param life of its worker
+     */
+    LedgerPage forsaken(int index, Entry seen, String life) {
+        return entry(index).epoch != seen.epoch ? this
+            : seen.holder == Message.NOBODY ? claim(index, seen.seat, life) : release(index, seen.holder);
+    }
+
+    /** This page, in which an owner has what there is of its task, of which it was not known who has it. */
+    LedgerPage claim(int index, int seat, String life) {
+        Entry old = entry(index);
+        return old.seat != seat || old.holder != Message.NOBODY ? this : new LedgerPage(
+            with(index, new Entry(seat, old.epoch, seat, life)), wanted, refused, lost, working);
     }
 
     /** This page, in which a seat that was the owner has nothing of the task any more, if that is what it says. */
@@ -175,6 +227,33 @@ final class LedgerPage {
     LedgerPage refuse(int index, long epoch, String why) {
         return new LedgerPage(entries, without(wanted, index), with(refused, index, List.of(epoch, why)), lost,
             working);
+    }
+
+    /**
+     * This page once the owner of a task has tried a snapshot for the ownership of a number.
+     *
+     * @param why the state cannot be had; null if it can
+     */
+    LedgerPage attempted(int index, long epoch, String why) {
+        return table.epoch(index) != epoch - 1 ? this : why == null ? tried(index, epoch) : refuse(index, epoch, why);
+    }
+
+    /**
+     * This page once a seat is ready to own a task under a number: it is entered, if that is still what was ordered.
+     *
+     * @param why it is not ready; null if it is
+     */
+    LedgerPage prepared(int index, int seat, long epoch, String life, String why) {
+        return wanted(index) != seat || table.epoch(index) != epoch - 1 || !tried(index) ? this
+            : why == null ? enter(index, seat, epoch, life) : refuse(index, epoch, why);
+    }
+
+    /** Rows of one, and those of another whose first number is larger; the one itself if there is none. */
+    private static Map<String, List<Object>> newest(Map<String, List<Object>> own, Map<String, List<Object>> other) {
+        Map<String, List<Object>> all = new LinkedHashMap<>(own);
+        other.forEach((index, row) ->
+            all.merge(index, row, (here, there) -> number(there, 0) > number(here, 0) ? there : here));
+        return all.equals(own) ? own : all;
     }
 
     private List<Entry> with(int index, Entry entry) {

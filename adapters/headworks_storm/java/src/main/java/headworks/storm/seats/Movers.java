@@ -15,6 +15,7 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.function.UnaryOperator;
+import org.apache.storm.shade.org.apache.zookeeper.KeeperException;
 import org.apache.storm.task.WorkerTopologyContext;
 import org.apache.storm.utils.Utils;
 import org.slf4j.Logger;
@@ -32,6 +33,12 @@ final class Movers implements AutoCloseable {
     private static final int AGAIN = 40;
     /** Nanoseconds after which a state is no longer waited for of a worker that says nothing: beyond the end of its session. */
     private static final long LOST = TimeUnit.SECONDS.toNanos(10);
+    /**
+     * Milliseconds after its submission up to which a topology may have its first page. One that comes later may stand for a page
+     * that was removed. With more, a worker that starts just then begins with a state that another one has; with less, tasks of
+     * topologies that wait for slots begin later, and count as if they had lost a state.
+     */
+    private static final long FIRST = TimeUnit.MINUTES.toMillis(5);
 
     private static final String SEATS = "seats";
 
@@ -74,7 +81,9 @@ final class Movers implements AutoCloseable {
         try {
             for (String each : worker.seating.components().keySet()) {
                 ledger.open(each, LedgerPage.first(worker.ids.seats(each).homes()));
-                began.put(each, ledger.change(each, page -> started(each, page)));
+                long age = ledger.age(each);
+                began.put(each, ledger.change(each, page ->
+                    started(each, page.untouched() && age > FIRST ? page.late(age) : page)));
                 read(each);
             }
         } catch (Exception unread) {
@@ -124,11 +133,37 @@ final class Movers implements AutoCloseable {
         }
     }
 
-    /** Read the page of a component, and hear of the next change of it. */
+    /** Read the page of a component, and hear of the next change of it; one that somebody has removed is written again. */
     private void read(String component) throws Exception {
         unread.add(component);
-        learn(component, ledger.page(component, () -> later("read the ledger", () -> read(component))));
+        LedgerPage page;
+        try {
+            page = page(component);
+        } catch (KeeperException.NoNodeException gone) {
+            restore(component);
+            page = page(component);
+        }
+        LedgerPage known = pages.get(component);
+        learn(component, known == null || page.with(known) == page ? page : changed(component, same -> same));
         unread.remove(component);
+    }
+
+    private LedgerPage page(String component) throws Exception {
+        return ledger.page(component, () -> later("read the ledger", () -> read(component)));
+    }
+
+    private void restore(String component) throws Exception {
+        LedgerPage known = pages.get(component);
+        if (known != null && ledger.runs()) {
+            LOG.warn("{} finds no page of {} in the ledger, and writes again what it knows", name, component);
+            ledger.open(component, known.withoutOrders());
+        }
+    }
+
+    /** Change a page, which tells what this worker knows then, whoever wrote it again. */
+    private LedgerPage changed(String component, UnaryOperator<LedgerPage> change) throws Exception {
+        LedgerPage known = pages.get(component);
+        return ledger.change(component, page -> change.apply(page.with(known)));
     }
 
     /** Read all of the ledger, and say all, as nothing that ZooKeeper was asked to tell or to keep is certain. */
@@ -170,6 +205,10 @@ final class Movers implements AutoCloseable {
         Step step = Step.next(seat.task, entry, status);
         if (step == Step.GIVE) {
             seat.give(entry.seat, entry.epoch);
+        } else if (step == Step.ADOPT) {
+            seat.renumber(entry.epoch);
+        } else if (step == Step.CLAIM) {
+            enter(seat, old -> old.claim(seat.index, seat.task, life));
         } else if (step == Step.RELEASE) {
             enter(seat, old -> old.release(seat.index, seat.task));
         } else if (step == Step.KEEP) {
@@ -186,14 +225,14 @@ final class Movers implements AutoCloseable {
     }
 
     private void enter(SeatHandover seat, UnaryOperator<LedgerPage> change) {
-        later("enter an owner", () -> learn(seat.component, ledger.change(seat.component, change)));
+        later("enter an owner", () -> learn(seat.component, changed(seat.component, change)));
     }
 
     /** Begin a task anew, of which nobody has the state: first in the ledger, so that it is told whoever dies now. */
     private void begin(SeatHandover seat, Entry entry, long epoch) {
         later("begin a task anew", () -> {
-            String why = stateful(seat.component) ? "the worker that had it ended in a move" : null;
-            LedgerPage page = ledger.change(seat.component, old -> old.anew(seat.index, entry, epoch, why));
+            String why = stateful(seat.component) ? "no worker had it any more" : null;
+            LedgerPage page = changed(seat.component, old -> old.anew(seat.index, entry, epoch, why));
             Entry now = page.entry(seat.index);
             if (now.seat == seat.task && now.epoch == epoch && begun.getOrDefault(seat.task, -1L) < epoch) {
                 LOG.warn("Nobody has the state of {}/{} any more: it begins anew", seat.component, seat.index);
@@ -217,11 +256,23 @@ final class Movers implements AutoCloseable {
             seat.follow(entry.seat, entry.epoch);
             return;
         }
-        String holder = String.valueOf(entry.holder);
-        boolean told = ledger.workers().values().stream().anyMatch(each -> ((Map<?, ?>) each.get(SEATS)).containsKey(holder));
+        boolean told = ledger.workers().values().stream().anyMatch(each -> tells((Map<?, ?>) each.get(SEATS), seat, entry.holder));
         if (!told) {
-            enter(seat, page -> page.entry(seat.index).epoch == entry.epoch ? page.release(seat.index, entry.holder) : page);
+            enter(seat, page -> page.forsaken(seat.index, entry, life));
         }
+    }
+
+    /** True if a worker tells of the seat that may have a state; where nobody knows which, of one that owns or gives the task. */
+    private static boolean tells(Map<?, ?> rows, SeatHandover seat, int holder) {
+        if (holder != Message.NOBODY) {
+            return rows.containsKey(String.valueOf(holder));
+        }
+        return rows.values().stream().map(each -> (List<?>) each).anyMatch(row -> seat.component.equals(row.get(0))
+            && is(row.get(1), seat.index) && (is(row.get(2), 1) || is(row.get(4), 1)));
+    }
+
+    private static boolean is(Object said, int number) {
+        return ((Number) said).intValue() == number;
     }
 
     /** Do what is to be done before a move is entered. */
@@ -242,17 +293,13 @@ final class Movers implements AutoCloseable {
     /** The owner has tried a snapshot. */
     private void attempted(SeatHandover seat, long epoch, String why) throws Exception {
         preparing.remove(seat.task + "@" + (epoch - 1));
-        learn(seat.component, ledger.change(seat.component, page -> page.table.epoch(seat.index) != epoch - 1 ? page
-            : why == null ? page.tried(seat.index, epoch) : page.refuse(seat.index, epoch, why)));
+        learn(seat.component, changed(seat.component, page -> page.attempted(seat.index, epoch, why)));
     }
 
     /** The bolt in a seat is ready, or not: the seat is entered as the owner, which is what decides a move. */
     private void prepared(SeatHandover seat, long epoch, String why) throws Exception {
-        UnaryOperator<LedgerPage> change = page -> page.wanted(seat.index) != seat.task
-            || page.table.epoch(seat.index) != epoch - 1 || !page.tried(seat.index) ? page
-            : why == null ? page.enter(seat.index, seat.task, epoch, life) : page.refuse(seat.index, epoch, why);
         preparing.remove(seat.task + "@" + (epoch - 1));
-        LedgerPage page = ledger.change(seat.component, change);
+        LedgerPage page = changed(seat.component, old -> old.prepared(seat.index, seat.task, epoch, life, why));
         if (page.table.seat(seat.index) != seat.task) {
             seat.dismiss();
         }
@@ -271,7 +318,7 @@ final class Movers implements AutoCloseable {
             row.addAll(status.told());
             rows.put(String.valueOf(seat.task), row);
         });
-        ledger.tell(name, Map.of(SEATS, rows));
+        ledger.tell(name, Map.of(SEATS, rows), () -> later("say again what its seats are", () -> told = null));
         told = now;
     }
 

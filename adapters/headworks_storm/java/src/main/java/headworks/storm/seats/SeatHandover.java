@@ -217,6 +217,15 @@ final class SeatHandover implements Arrivals, Effects<TupleImpl> {
         });
     }
 
+    /** Own under a new number what this seat owns already; from any thread. */
+    void renumber(long epoch) {
+        order(() -> {
+            if (handover.owner()) {
+                handover.adopt(epoch);
+            }
+        });
+    }
+
     private void order(Runnable order) {
         orders.add(order);
         seat.unpark();

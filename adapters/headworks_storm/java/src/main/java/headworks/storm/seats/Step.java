@@ -2,8 +2,8 @@ package headworks.storm.seats;
 
 /**
  * What is to be done next for a seat, by its entry in the ledger and by what it is itself. All steps are changes of the ledger
- * by compare-and-set, but for {@code GIVE} and {@code FORWARD}, which do nothing when they are asked for again: whoever dies before a step or
- * after it, a seat takes the next one.
+ * by compare-and-set, but for {@code GIVE}, {@code ADOPT} and {@code FORWARD}, which do nothing when they are asked for again:
+ * whoever dies before a step or after it, a seat takes the next one.
  */
 enum Step {
     /** Nothing. */
@@ -14,6 +14,10 @@ enum Step {
     RELEASE,
     /** Enter this seat, which could not give the task, as its owner again. */
     KEEP,
+    /** Take the number under which the ledger names this owner again, after a page was lost. */
+    ADOPT,
+    /** Enter that this owner has the state, of which it was not known who has it. */
+    CLAIM,
     /** Wait for the state that the holder may have. */
     AWAIT,
     /** Wait for a message that says that the task came back to its giver; if that died, pass on what waits here. */
@@ -30,7 +34,7 @@ enum Step {
      */
     static Step next(int task, Entry entry, SeatStatus status) {
         if (status.owner) {
-            return status.epoch > entry.epoch ? KEEP : entry.seat != task && entry.epoch > status.epoch ? GIVE : NONE;
+            return owner(task, entry, status.epoch);
         }
         if (entry.seat == task) {
             return entry.holder == task ? BEGIN : AWAIT;
@@ -41,7 +45,17 @@ enum Step {
         if (entry.holder == task) { // with an older ownership it is still to be given the task, and then to give it
             return status.epoch >= entry.epoch ? RELEASE : NONE;
         }
-        return status.epoch < entry.epoch && status.held > 0 ? FORWARD : NONE;
+        return status.epoch < entry.epoch && (status.held > 0 || !status.settled) ? FORWARD : NONE;
+    }
+
+    private static Step owner(int task, Entry entry, long epoch) {
+        if (epoch > entry.epoch) {
+            return KEEP;
+        }
+        if (entry.seat != task) {
+            return epoch < entry.epoch ? GIVE : NONE;
+        }
+        return entry.holder != Message.NOBODY ? NONE : epoch < entry.epoch ? ADOPT : CLAIM;
     }
 
     /** The number under which a task begins anew: newer than any that its seat has heard of. */

@@ -71,7 +71,8 @@ class HandoverDeathsTest {
     }
 
     @ParameterizedTest
-    @EnumSource(Rules.Guard.class)
+    @EnumSource(value = Rules.Guard.class, mode = EnumSource.Mode.EXCLUDE,
+        names = {"WRITE_AGAIN", "ENTER_WHAT_IS_KNOWN", "WAIT_FOR_UNKNOWN_OWNERS"}) // of pages that are lost
     void eachGuardIsNeeded(Rules.Guard guard) {
         Rules rules = new Rules();
         rules.without.add(guard);

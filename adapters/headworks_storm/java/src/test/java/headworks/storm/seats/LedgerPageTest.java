@@ -102,6 +102,50 @@ class LedgerPageTest {
     }
 
     @Test
+    void aPageThatIsWrittenAgainTakesWhatOthersKnowThatIsNewer() {
+        LedgerPage page = first.start(0, 10, "a", true).enter(1, 12, 1, "x").refuse(0, 4, "no");
+        assertSame(page, page.with(page), "nothing is newer");
+        assertSame(page, page.with(LedgerPage.read(page.json())));
+        LedgerPage later = page.release(1, 13).start(0, 10, "b", true).keep(1, 13, 3, "y").refuse(1, 5, "never");
+        LedgerPage merged = page.with(later);
+        assertEquals(13, merged.entry(1).seat);
+        assertEquals(1, merged.lost(0));
+        assertTrue(merged.json().contains("never") && merged.json().contains("no"));
+        assertSame(later, later.with(page));
+        assertEquals(12, page.with(page.release(1, 13)).entry(1).holder, "the owner before is rid of it");
+        assertEquals("a", first.with(page).entry(0).life);
+        LedgerPage working = LedgerPage.read(first.json().replace("\"working\":[]", "\"working\":[1,7]"));
+        assertEquals(1, page.with(working).table.working());
+        assertEquals(1, working.with(page).table.working());
+    }
+
+    @Test
+    void ordersAreNotWrittenAgain() {
+        LedgerPage page = ordered(12, 1);
+        assertEquals(Message.NOBODY, page.withoutOrders().wanted(1));
+        assertEquals(Message.NOBODY, page.withoutOrders().with(page).wanted(1));
+        assertEquals(12, page.with(first).wanted(1));
+    }
+
+    @Test
+    void byAPageThatComesLateAnOwnerClaimsItsStateOrItIsWaitedFor() {
+        assertTrue(first.untouched());
+        LedgerPage page = first.late(900).start(1, 13, "a", true);
+        assertFalse(page.untouched());
+        assertTrue(page.entry(1).awaits(13));
+        assertEquals(0, page.lost(1));
+        LedgerPage claimed = LedgerPage.read(page.json()).claim(1, 13, "b");
+        assertFalse(claimed.entry(1).awaits(13));
+        assertEquals("b", claimed.entry(1).life);
+        assertSame(claimed, claimed.claim(1, 13, "c"), "once");
+        assertSame(page, page.claim(1, 12, "b"), "it is not the owner");
+        LedgerPage forsaken = page.forsaken(1, page.entry(1), "a");
+        assertEquals(1, forsaken.anew(1, forsaken.entry(1), 901, "nobody has it").lost(1));
+        assertEquals(1, forsaken.start(1, 13, "b", true).lost(1), "it was to begin anew");
+        assertSame(forsaken, forsaken.forsaken(1, first.entry(1), "b"), "it is another ownership by now");
+    }
+
+    @Test
     void emittersLearnOfNewerOwnersOnly() {
         SharedOwners owners = new SharedOwners();
         assertTrue(owners.learn("count", first.table.with(0, 11, 2)));

@@ -1,8 +1,11 @@
 package headworks.storm.seats;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.file.Path;
 import java.util.List;
@@ -12,8 +15,11 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import org.apache.storm.Config;
+import org.apache.storm.shade.org.apache.curator.framework.CuratorFramework;
+import org.apache.storm.shade.org.apache.zookeeper.KeeperException;
 import org.apache.storm.shade.org.apache.zookeeper.server.NIOServerCnxnFactory;
 import org.apache.storm.shade.org.apache.zookeeper.server.ZooKeeperServer;
+import org.apache.storm.utils.CuratorUtils;
 import org.apache.storm.utils.Utils;
 import org.apache.storm.zookeeper.Zookeeper;
 import org.junit.jupiter.api.AfterEach;
@@ -31,6 +37,7 @@ class LedgerTest {
     private NIOServerCnxnFactory server;
     private Ledger ledger;
     private Ledger another;
+    private CuratorFramework storms;
     private long epoch;
 
     @BeforeEach
@@ -41,6 +48,7 @@ class LedgerTest {
         conf.put(Config.STORM_ZOOKEEPER_PORT, server.getLocalPort());
         ledger = new Ledger(conf, "t-1");
         another = new Ledger(conf, "t-1");
+        storms = CuratorUtils.newCuratorStarted(conf, List.of("localhost"), server.getLocalPort(), "", null, null);
         ledger.open(COUNT, LedgerPage.first(Table.of(10, 13)));
     }
 
@@ -48,6 +56,7 @@ class LedgerTest {
     void stop() {
         ledger.close();
         another.close();
+        storms.close();
         Zookeeper.shutdownInprocessZookeeper(server);
     }
 
@@ -77,9 +86,38 @@ class LedgerTest {
     }
 
     @Test
+    void aPageThatIsGoneIsToldAndHowOldItsTopologyWasWhenItCame() throws Exception {
+        assertEquals(0, ledger.age(COUNT), "nobody knows when it was submitted");
+        assertFalse(ledger.runs());
+        storms.create().creatingParentsIfNeeded().forPath("/storm/storms");
+        read();
+        another.tidy();
+        assertEquals("changed", next());
+        assertThrows(KeeperException.NoNodeException.class, this::read);
+        storms.create().forPath("/storm/storms/t-1");
+        assertTrue(ledger.runs());
+        Thread.sleep(20);
+        another.open(COUNT, LedgerPage.first(Table.of(10, 13)));
+        assertTrue(ledger.age(COUNT) >= 20);
+        assertTrue(read().untouched());
+    }
+
+    @Test
+    void whatAWorkerSaysIsSaidAgainIfSomebodyRemovesIt() throws Exception {
+        for (int i = 0; i < 3; i++) {
+            ledger.tell("host:1", Map.of("seats", Map.of("7", List.of(i))), () -> heard.add("removed"));
+            ledger.tell("host:1", Map.of("seats", Map.of("7", List.of(i))), () -> heard.add("removed"));
+            storms.delete().forPath("/storm/headworks/seats/t-1/workers/host:1");
+            assertEquals("removed", next());
+        }
+        assertNull(heard.poll(1, TimeUnit.SECONDS));
+        assertEquals(Set.of(), another.workers().keySet());
+    }
+
+    @Test
     void whenASessionHasEndedItIsToldAndAllCanBeSaidAndHeardAgain() throws Exception {
         ledger.onReturn(() -> heard.add("again"));
-        ledger.tell("host:1", Map.of("seats", Map.of()));
+        ledger.tell("host:1", Map.of("seats", Map.of()), () -> { });
         read();
         ZooKeeperServer zookeeper = server.getZooKeeperServer();
         for (long session : zookeeper.getZKDatabase().getSessions()) {
@@ -87,7 +125,7 @@ class LedgerTest {
         }
         assertEquals("again", next());
         assertEquals(Set.of(), another.workers().keySet());
-        ledger.tell("host:1", Map.of("seats", Map.of()));
+        ledger.tell("host:1", Map.of("seats", Map.of()), () -> { });
         assertEquals(Set.of("host:1"), another.workers().keySet());
         assertNotNull(read());
         change();

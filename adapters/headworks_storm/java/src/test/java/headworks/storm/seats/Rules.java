@@ -26,7 +26,13 @@ final class Rules {
         /** What waits for the state of an ownership that never was is passed on. */
         FORWARD,
         /** A holder of whom nobody tells is no longer waited for; its worker may never come back. */
-        DESPAIR
+        DESPAIR,
+        /** A page that is gone is written again by who finds that. */
+        WRITE_AGAIN,
+        /** Who reads a page enters what it knows that is newer. */
+        ENTER_WHAT_IS_KNOWN,
+        /** By a page that comes late no task begins that may have an owner. */
+        WAIT_FOR_UNKNOWN_OWNERS
     }
 
     boolean forwarding = true;
@@ -36,6 +42,10 @@ final class Rules {
     double refusals;
     /** Chance of each step that a worker dies. */
     double deaths;
+    /** Chance of each step that a page of the ledger is lost. */
+    double losses;
+    /** Whether moves are ordered in the ledger, by several at a time who take orders back, too; else they are entered. */
+    boolean ordered;
     /** Whether workers that died come back. */
     boolean revive = true;
     final Set<Guard> without = EnumSet.noneOf(Guard.class);

@@ -37,8 +37,20 @@ class StepTest {
     }
 
     @Test
+    void byAPageThatComesLateTheOwnerKeepsWhatItHasOrGivesIt() {
+        Entry late = new Entry(11, 900, Message.NOBODY, "");
+        assertEquals(Step.GIVE, Step.next(10, late, seat(true, 2, false, 0)));
+        assertEquals(Step.ADOPT, Step.next(11, late, seat(true, 2, false, 0)));
+        assertEquals(Step.CLAIM, Step.next(11, late, seat(true, 900, false, 0)));
+        assertEquals(Step.AWAIT, Step.next(11, late, seat(false, 899, false, 0)));
+        assertEquals(Step.NONE, Step.next(10, late, seat(false, 900, false, 0)));
+    }
+
+    @Test
     void whatWaitsElsewhereIsTheOwners() {
         assertEquals(Step.FORWARD, Step.next(12, MOVED, seat(false, 1, false, 5)));
         assertEquals(Step.NONE, Step.next(12, MOVED, seat(false, 1, false, 0)));
+        SeatStatus waiting = new SeatStatus(false, 1, false, false, 0, 0, 0, -1);
+        assertEquals(Step.FORWARD, Step.next(12, MOVED, waiting), "it waits, and may not be moved to before");
     }
 }

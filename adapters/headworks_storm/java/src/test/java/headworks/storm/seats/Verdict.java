@@ -12,6 +12,10 @@ final class Verdict {
     int stuck;
     int wrongState;
     int deaths;
+    /** Pages of the ledger that were lost. */
+    int pages;
+    /** Orders that were in vain, as another one was there. */
+    int conflicts;
     /** Times that two seats owned one task. */
     int shared;
     /** Tasks that at the end have no owner, or another one than the ledger says. */
@@ -38,6 +42,8 @@ final class Verdict {
         stuck += other.stuck;
         wrongState += other.wrongState;
         deaths += other.deaths;
+        pages += other.pages;
+        conflicts += other.conflicts;
         shared += other.shared;
         ownerless += other.ownerless;
         losses += other.losses;
@@ -53,7 +59,7 @@ final class Verdict {
         return moves + " moves (" + kept + " kept), " + sent + " tuples: " + dropped + " dropped, " + lost + " lost, "
             + twice + " twice, " + inversions + " out of order, " + stuck + " stuck, " + wrongState
             + " times wrong state, " + disordered + " times order given up; " + forwarded + " forwarded; "
-            + deaths + " deaths, " + shared + " times two owners, " + ownerless + " without the right owner, " + losses
+            + deaths + " deaths, " + pages + " pages gone, " + conflicts + " conflicts, " + shared + " times two owners, " + ownerless + " without the right owner, " + losses
             + " times state lost, " + silent + " unsaid, " + wasted + " for nothing, " + harmed + " moves harmed";
     }
 }

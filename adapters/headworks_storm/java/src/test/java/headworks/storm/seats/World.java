@@ -18,6 +18,7 @@ import java.util.function.BooleanSupplier;
 import java.util.function.UnaryOperator;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
+import org.apache.storm.shade.net.minidev.json.JSONValue;
 
 /**
  * Spouts, and two components whose tasks move, in random order: of deliveries, of orders to give, and of who learns
@@ -32,6 +33,8 @@ final class World {
     private static final int ENDLESS = 200;
     /** Seconds after which what waits is taken to wait for ever. */
     private static final int RESTS = 500;
+    /** Larger than the number of ownerships between two losses of a page. */
+    private static final long LATE = 1_000_000;
 
     /** A tuple: the n-th of a spout and key. */
     static final class Item {
@@ -66,6 +69,7 @@ final class World {
     private final int[] lives = new int[HOSTS];
     private final List<Integer> dead = new ArrayList<>();
     private Role killed;
+    private boolean last;
     private int countdown;
     private List<Integer> victims = List.of();
     private BooleanSupplier moved = () -> true;
@@ -81,7 +85,7 @@ final class World {
         List<int[]> spouts = new ArrayList<>();
         for (int spout = 0; spout < SPOUTS; spout++) {
             spouts.add(new int[] {spout});
-            emitters.add(new Emitter(spout, first));
+            emitters.add(new Emitter(spout, spout, first));
         }
         first.sources = new Sources(spouts);
         second.sources = new Sources(first.seats);
@@ -94,6 +98,14 @@ final class World {
     private final class Layer {
         final List<int[]> seats = new ArrayList<>();
         final Witness[] witnesses = new Witness[TASKS];
+        /** Times that the ledger has told of a loss, in all of its pages; those in pages of which nobody knows any more. */
+        final int[] told = new int[TASKS];
+        private int[] before = new int[TASKS];
+        /** What each worker has read last. */
+        final LedgerPage[] known = new LedgerPage[HOSTS];
+        private final LedgerPage homes;
+        private long losses;
+        /** Null while it is lost. */
         LedgerPage page;
         Sources sources;
 
@@ -104,19 +116,32 @@ final class World {
                 seats.add(own);
                 witnesses[i] = new Witness();
             }
-            page = LedgerPage.first(Table.of(seats.stream().mapToInt(own -> own[0]).toArray()));
+            homes = LedgerPage.first(Table.of(seats.stream().mapToInt(own -> own[0]).toArray()));
+            page = homes;
+        }
+
+        /** A worker that begins makes a page if there is none. */
+        void open() {
+            if (page == null) {
+                page = rules.has(Rules.Guard.WAIT_FOR_UNKNOWN_OWNERS) ? homes.late(LATE * losses) : homes;
+                before = told.clone();
+            }
         }
 
         /** Make the seats of a worker that begins. */
-        void begin(int host, String life) {
-            for (int i = 0; i < TASKS; i++) {
-                boolean apart = rules.has(Rules.Guard.TELL_LIVES_APART);
-                page = page.start(i, seats.get(i)[host], apart ? life : String.valueOf(host), true);
-            }
-            int[] current = this == first ? new int[] {0, 1} : first.page.table.seats();
+        void begin(int host) {
+            known[host] = null;
+            change(host, old -> {
+                LedgerPage begun = old;
+                for (int i = 0; i < TASKS; i++) {
+                    begun = begun.start(i, seats.get(i)[host], life(host), true);
+                }
+                return begun;
+            });
+            int[] current = this == first ? new int[] {0, 1} : first.known[host].table.seats();
             for (int i = 0; i < TASKS; i++) {
                 int task = seats.get(i)[host];
-                Seat seat = new Seat(this, i, host, this == first ? new Emitter(task, second) : null);
+                Seat seat = new Seat(this, i, host, this == first ? new Emitter(task, host, second) : null);
                 Entry entry = page.entry(i);
                 boolean waits = rules.has(Rules.Guard.WAIT_FOR_THE_STATE) || !entry.awaits(task);
                 Entry seen = waits ? entry : new Entry(task, entry.epoch, task, entry.life);
@@ -134,12 +159,16 @@ final class World {
 
         /** True if a task has all of its state, and the ledger says so. */
         boolean unharmed(int logical) {
-            return witnesses[logical].begun == 1 && witnesses[logical].shrunk == 0 && page.lost(logical) == 0;
+            return witnesses[logical].begun == 1 && witnesses[logical].shrunk == 0 && told[logical] == 0;
         }
 
         void judge() {
             for (int i = 0; i < TASKS; i++) {
                 Witness witness = witnesses[i];
+                if (page == null) {
+                    verdict.ownerless++;
+                    continue;
+                }
                 int owner = page.entry(i).seat;
                 int losses = witness.begun - 1 + witness.shrunk;
                 long owners = IntStream.of(seats.get(i)).mapToObj(World.this.seats::get)
@@ -147,24 +176,99 @@ final class World {
                 boolean gone = World.this.seats.get(owner).dead; // with a worker that never comes back
                 verdict.ownerless += gone || owners == 1 && World.this.seats.get(owner).handover.owner() ? 0 : 1;
                 verdict.losses += losses;
-                verdict.silent += Math.max(0, losses - page.lost(i));
+                // Of two pages that are one again, the larger count stays.
+                verdict.silent += rules.losses > 0 ? told[i] > 0 ? 0 : losses : Math.max(0, losses - told[i]);
                 verdict.wasted += witness.wasted;
             }
         }
 
-        /** Change the page; everybody upstream hears of a new owner at some time. */
-        void change(int logical, UnaryOperator<LedgerPage> change) {
-            Table old = page.table;
-            page = change.apply(page);
-            int seat = page.table.seat(logical);
-            long epoch = page.table.epoch(logical);
-            if (epoch > old.epoch(logical)) {
-                emitters.stream().filter(each -> each.to == this)
-                    .forEach(each -> news.add(() -> each.learn(logical, seat, epoch)));
+        /** A worker changes the page, if there is one; all hear of that at some time. */
+        void change(int host, UnaryOperator<LedgerPage> change) {
+            if (page != null) {
+                write(change.apply(merged(host)));
+                learn(host);
+            }
+        }
+
+        /** A worker reads the page; one that is gone it writes again, and what it knows that is newer it enters. */
+        private void read(int host) {
+            if (page == null && rules.has(Rules.Guard.WRITE_AGAIN)) {
+                write(known[host].withoutOrders());
+            }
+            if (page != null) {
+                write(merged(host));
+                learn(host);
+            }
+        }
+
+        private LedgerPage merged(int host) {
+            return known[host] == null || !rules.has(Rules.Guard.ENTER_WHAT_IS_KNOWN) ? page : page.with(known[host]);
+        }
+
+        /** Have another page, by whoever; a lost one is told of too. */
+        void write(LedgerPage fresh) {
+            if (fresh == page) {
+                return;
+            }
+            for (int i = 0; fresh != null && i < TASKS; i++) {
+                told[i] = Math.max(told[i], before[i] + fresh.lost(i));
+            }
+            losses += fresh == null ? 1 : 0;
+            page = fresh;
+            for (int host = 0; host < HOSTS; host++) {
+                int reader = host;
+                news.add(() -> {
+                    if (!dead.contains(reader)) {
+                        read(reader);
+                    }
+                });
+            }
+        }
+
+        /** A worker has read the page; its emitters hear of new owners at some time. */
+        private void learn(int host) {
+            LedgerPage old = known[host];
+            known[host] = page;
+            Table table = page.table;
+            if (old == null || !table.since(old.table).isEmpty()) {
+                emitters.stream().filter(each -> each.to == this && each.host == host)
+                    .forEach(each -> news.add(() -> each.learn(table)));
+            }
+        }
+
+        /** Order a move, unless another one is ordered. */
+        void order(int logical, int seat, long epoch) {
+            if (page == null || page.entry(logical).epoch >= epoch || page.wanted(logical) != Message.NOBODY) {
+                verdict.conflicts++;
+            } else {
+                write(wanting(page, logical, List.of(seat, epoch)));
+            }
+        }
+
+        /** Take an order back. */
+        void cancel(int logical) {
+            if (page != null && page.wanted(logical) != Message.NOBODY) {
+                write(wanting(page, logical, null));
             }
         }
     }
 
+    /** A page with another order for a task, as it is written by who orders moves; null is none. */
+    @SuppressWarnings("unchecked")
+    private static LedgerPage wanting(LedgerPage page, int logical, List<Object> order) {
+        Map<String, Object> said = new HashMap<>((Map<String, Object>) JSONValue.parse(page.json()));
+        Map<String, Object> wanted = new HashMap<>((Map<String, Object>) said.get("wanted"));
+        wanted.remove(String.valueOf(logical));
+        if (order != null) {
+            wanted.put(String.valueOf(logical), order);
+        }
+        said.put("wanted", wanted);
+        return LedgerPage.read(JSONValue.toJSONString(said));
+    }
+
+    private String life(int host) {
+        return rules.has(Rules.Guard.TELL_LIVES_APART) ? host + "." + lives[host] : String.valueOf(host);
+    }
 
     /** Whose workers die in a move. */
     enum Role {
@@ -190,13 +294,15 @@ final class World {
 
     /** A worker begins: spouts and seats on it, by the ledger as it is now. */
     private void begin(int host) {
-        String life = host + "." + ++lives[host];
+        lives[host]++;
         dead.remove((Integer) host);
+        first.open();
+        second.open();
         if (lives[host] > 1 && host < SPOUTS) {
-            emitters.set(host, new Emitter(host, first));
+            emitters.set(host, new Emitter(host, host, first));
         }
-        first.begin(host, life);
-        second.begin(host, life);
+        first.begin(host);
+        second.begin(host);
     }
 
     /** A worker dies: of what it sent some is still on the way. */
@@ -227,12 +333,14 @@ final class World {
     /** The emitting side of a physical task. */
     private final class Emitter {
         final int task;
+        final int host;
         final Layer to;
         private Table table;
         private boolean dead;
 
-        Emitter(int task, Layer to) {
+        Emitter(int task, int host, Layer to) {
             this.task = task;
+            this.host = host;
             this.to = to;
             this.table = to.page.table;
         }
@@ -241,12 +349,17 @@ final class World {
             send(task, table.seat(logical), -1, message);
         }
 
-        void learn(int logical, int seat, long epoch) {
+        void learn(Table heard) {
             if (dead) {
                 return;
             }
-            Table newer = table.with(logical, seat, epoch);
-            newer.since(table).forEach(each -> emit(each, Message.mark(task, newer.epoch(each))));
+            Table newer = table;
+            for (int logical = 0; logical < TASKS; logical++) {
+                newer = newer.with(logical, heard.seat(logical), heard.epoch(logical));
+            }
+            for (int each : newer.since(table)) {
+                emit(each, Message.mark(task, newer.epoch(each)));
+            }
             table = newer;
         }
     }
@@ -266,6 +379,8 @@ final class World {
         private long begun = -1;
         /** Since when something waits here that is another's; negative if nothing does. */
         private long waiting = -1;
+        /** Orders that are tried, or for which this seat is made ready. */
+        private final Set<String> preparing = new HashSet<>();
 
         Seat(Layer layer, int index, int host, Emitter emitter) {
             this.layer = layer;
@@ -292,7 +407,8 @@ final class World {
 
         /** Do what the ledger asks for, as its worker does. */
         void follow() {
-            Entry entry = layer.page.entry(index);
+            LedgerPage page = layer.known[host];
+            Entry entry = page.entry(index);
             Step step = Step.next(task, entry, seen());
             waiting = step == Step.FORWARD ? waiting : -1;
             if (step == Step.GIVE) {
@@ -300,14 +416,56 @@ final class World {
             } else if (step == Step.FORWARD && rules.has(Rules.Guard.FORWARD) && waited()) {
                 orders.add(() -> follow(entry));
             } else if (step == Step.RELEASE) {
-                layer.change(index, page -> page.release(index, task));
+                layer.change(host, old -> old.release(index, task));
             } else if (step == Step.KEEP) {
                 verdict.kept++;
-                layer.change(index, page -> page.keep(index, task, status.epoch, entry.life));
+                layer.change(host, old -> old.keep(index, task, status.epoch, life(host)));
+            } else if (step == Step.ADOPT) {
+                orders.add(() -> renumber(entry.epoch));
+            } else if (step == Step.CLAIM) {
+                layer.change(host, old -> old.claim(index, task, life(host)));
             } else if (step == Step.BEGIN && begun < entry.epoch) {
                 begin(entry);
             } else if (step == Step.AWAIT && rules.has(Rules.Guard.DESPAIR) && silent(entry.holder)) {
-                layer.change(index, page -> page.release(index, entry.holder));
+                layer.change(host, old -> old.forsaken(index, entry, life(host)));
+            }
+            ready(page, entry);
+        }
+
+        /** Do what comes before a move is entered. */
+        private void ready(LedgerPage page, Entry entry) {
+            int wanted = page.wanted(index);
+            boolean mine = page.tried(index) ? wanted == task : wanted != Message.NOBODY && entry.seat == task;
+            if (mine && preparing.add(page.tried(index) + "@" + entry.epoch)) {
+                orders.add(page.tried(index) ? () -> prepare(entry.epoch + 1) : () -> attempt(entry.epoch + 1));
+            }
+        }
+
+        private void attempt(long as) {
+            preparing.remove("false@" + (as - 1));
+            String why = handover.owner() && handover.settled() ? null : "its last move is not settled";
+            if (!dead) {
+                layer.change(host, old -> old.attempted(index, as, why));
+            }
+        }
+
+        private void prepare(long as) {
+            preparing.remove("true@" + (as - 1));
+            String why = handover.settled() ? null : "it still passes on what comes for it";
+            if (!dead && victims.isEmpty()) {
+                layer.change(host, old -> {
+                    LedgerPage fresh = old.prepared(index, task, as, life(host), why);
+                    if (fresh.entry(index).epoch > old.entry(index).epoch) {
+                        entered(layer, index, old.entry(index).seat, task);
+                    }
+                    return fresh;
+                });
+            }
+        }
+
+        private void renumber(long epoch) {
+            if (!dead && handover.owner()) {
+                handover.adopt(epoch);
             }
         }
 
@@ -316,14 +474,17 @@ final class World {
             return now - waiting > 5_000;
         }
 
+        /** True if no worker tells of the seat that may have a state, or, where nobody knows which, of any that has it. */
         private boolean silent(int holder) {
-            return seats.get(holder).dead;
+            return holder != Message.NOBODY ? seats.get(holder).dead
+                : IntStream.of(layer.seats.get(index)).mapToObj(seats::get)
+                    .noneMatch(each -> !each.dead && (each.handover.owner() || each.handover.handing()));
         }
 
         private SeatStatus seen() {
             boolean handing = status.handing && rules.has(Rules.Guard.KEEP_UNTIL_ACKNOWLEDGED);
             long epoch = rules.has(Rules.Guard.RELEASE_WHAT_WAS_HAD) || status.owner ? status.epoch : Long.MAX_VALUE - 1;
-            return new SeatStatus(status.owner, epoch, handing, true, status.held, 0, 0, 0);
+            return new SeatStatus(status.owner, epoch, handing, status.settled, status.held, 0, 0, 0);
         }
 
         private void give(Entry entry) {
@@ -341,13 +502,17 @@ final class World {
         private void begin(Entry entry) {
             boolean fresh = rules.has(Rules.Guard.BEGIN_UNDER_A_NEW_NUMBER);
             long epoch = fresh ? Step.anew(entry, status) : entry.epoch + 1;
-            begun = epoch;
-            Runnable enter = () -> layer.change(index, page -> page.anew(index, entry, epoch, "it died"));
+            Runnable enter = () -> layer.change(host, old -> old.anew(index, entry, epoch, "it died"));
             if (rules.has(Rules.Guard.ENTER_BEFORE_IT_BEGINS)) {
                 enter.run();
+                Entry now = layer.known[host].entry(index);
+                if (now.seat != task || now.epoch != epoch) {
+                    return; // somebody was faster, or the page is gone
+                }
             } else {
                 orders.add(dead ? () -> { } : enter);
             }
+            begun = epoch;
             orders.add(() -> adopt(epoch));
         }
 
@@ -453,7 +618,7 @@ final class World {
     }
 
     private boolean exact() {
-        return rules.drops == 0 && rules.deaths == 0 && verdict.deaths == 0;
+        return rules.drops == 0 && rules.deaths == 0 && rules.losses == 0 && verdict.deaths == 0;
     }
 
     /** Have workers die so many steps after one of the moves, which is the last one. */
@@ -466,11 +631,12 @@ final class World {
     /** Let so many things happen, then nothing new, and see what became of all tuples. */
     Verdict run(int steps) {
         for (int step = 0; step < steps; step++) {
+            last = step > steps / 4;
             double chance = random.nextDouble();
             if (chance < .25) {
                 spout();
             } else if (chance < .29 && victims.isEmpty()) {
-                move(step > steps / 4);
+                move();
             } else {
                 act(chance);
             }
@@ -479,6 +645,10 @@ final class World {
             }
             if (random.nextDouble() < rules.deaths) {
                 kill(random.nextInt(HOSTS));
+            }
+            if (random.nextDouble() < rules.losses) {
+                verdict.pages++;
+                (random.nextBoolean() ? first : second).write(null);
             }
         }
         int rest = 0;
@@ -573,27 +743,45 @@ final class World {
         return !channels.isEmpty() || !orders.isEmpty() || !news.isEmpty();
     }
 
-    private void move(boolean last) {
+    private void move() {
         Layer layer = random.nextBoolean() ? first : second;
         int logical = random.nextInt(TASKS);
+        if (layer.page == null) {
+            return;
+        }
         Entry entry = layer.page.entry(logical);
         int[] own = layer.seats.get(logical);
         Handover<Item> owner = seats.get(entry.seat).handover;
         int to = (entry.seat - own[0] + 1 + random.nextInt(HOSTS - 1)) % HOSTS;
         boolean settled = Arrays.stream(own).mapToObj(seats::get).allMatch(each -> !each.dead && each.handover.settled());
-        if (settled && owner.owner() && owner.epoch() == entry.epoch) {
-            verdict.moves++;
-            layer.change(logical, page -> page.enter(logical, own[to], entry.epoch + 1, to + "." + lives[to]));
-            if (killed != null && last) {
-                victims = killed.of(entry.seat - own[0], to);
-                moved = layer.page.lost(logical) == 0 ? () -> layer.unharmed(logical) : () -> true;
+        if (!settled || !owner.owner() || owner.epoch() != entry.epoch) {
+            return;
+        }
+        if (rules.ordered) { // by somebody who has looked at the ledger before others order
+            news.add(() -> layer.order(logical, own[to], entry.epoch + 1));
+            if (random.nextInt(5) == 0) {
+                news.add(() -> layer.cancel(logical));
             }
+        } else {
+            layer.change(to, old -> old.enter(logical, own[to], entry.epoch + 1, life(to)));
+            entered(layer, logical, entry.seat, own[to]);
+        }
+    }
+
+    /** A task is to move from one seat to another. */
+    private void entered(Layer layer, int logical, int from, int to) {
+        verdict.moves++;
+        if (killed != null && last) {
+            int home = layer.seats.get(logical)[0];
+            victims = killed.of(from - home, to - home);
+            moved = layer.told[logical] == 0 ? () -> layer.unharmed(logical) : () -> true;
         }
     }
 
     private Verdict judge() {
         for (Seat seat : seats.values()) {
-            boolean gone = seat.dead || seats.get(seat.layer.page.entry(seat.index).seat).dead; // for ever
+            LedgerPage page = seat.layer.page;
+            boolean gone = seat.dead || page == null || seats.get(page.entry(seat.index).seat).dead; // for ever
             verdict.stuck += gone ? 0 : seat.handover.held() + (exact() || seat.handover.settled() ? 0 : 1);
             verdict.forwarded += seat.handover.forwarded();
             verdict.disordered += seat.handover.disordered();
