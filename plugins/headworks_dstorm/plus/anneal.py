@@ -42,6 +42,7 @@ def anneal(
     seed: int,
     node_cost: int = 0,
     limits: LoadLimits | None = None,
+    hot: float = HOT,
     ended: Callable[[], bool] = bool,
 ) -> Ints:
     """Anneal a placement; the result costs no more, in traffic between nodes and nodes in use.
@@ -59,11 +60,13 @@ def anneal(
         seed: Of all that is random.
         node_cost: Units of traffic that a node in use counts as.
         limits: Loads that what crosses nodes is not to exceed; a unit beyond counts as `links.DEAR` of traffic.
+        hot: First temperature; with a low one what is good about the start stays.
         ended: Whether to end now, with the best placement so far.
 
     Returns:
         Node index of each task, int64 (n,), -1 where it was -1.
     """
+    cold = COLD * min(hot / HOT * 2, 1.0)
     walk = _Walk(AnnealingState(problem, exchange, node_of, limits), seed, node_cost)
     best = node_of
     least = cost = walk.cost()
@@ -74,8 +77,8 @@ def anneal(
     for done in range(rounds):
         if not least or ended():
             break
-        # from HOT to COLD in equal ratios; what was won is exact, so that the cost is never counted anew
-        cost -= walk.step(width, HOT * (COLD / HOT) ** (done / rounds))
+        # from hot to cold in equal ratios; what was won is exact, so that the cost is never counted anew
+        cost -= walk.step(width, hot * (cold / hot) ** (done / rounds))
         if cost < least:
             best, least = walk.state.node_of.copy(), cost
     return best

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class DStormPlus:
-    """Improve the best of D-Storm's plan, a fill along streams and whole topologies by annealing."""
+    """Improve the best of D-Storm's plan, a fill, whole topologies and a multilevel partition by annealing."""
 
     @hookimpl
     def headworks_describe(self) -> Description:

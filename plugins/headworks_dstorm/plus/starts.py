@@ -21,12 +21,13 @@ from headworks.toolbox.move_limit import beside_running, plan_within_limit
 from headworks.toolbox.repair import repair
 from headworks_dstorm.availability import by_availability
 from headworks_dstorm.fast import place
-from headworks_dstorm.plus.anneal import anneal
+from headworks_dstorm.plus.anneal import HOT, anneal
 from headworks_dstorm.plus.chains import CHAINS, anneal_chains
 from headworks_dstorm.plus.exchange import Exchange
 from headworks_dstorm.plus.fill import fill
 from headworks_dstorm.plus.groups import regroup
 from headworks_dstorm.plus.links import LoadLimits
+from headworks_dstorm.plus.multilevel import COOL, multilevel
 from headworks_dstorm.plus.whole import MANY, mostly_whole, whole
 from headworks_dstorm.settling import runs, schedule, settled
 
@@ -78,6 +79,10 @@ REST = 8
 SMALL = 200
 """Tasks up to which each start is annealed: small problems end in different places. A larger one halves the steps that
 a larger problem makes from its better start."""
+
+
+BY_LEVELS = "by levels"
+"""Name of the multilevel start, which is annealed already, at a low temperature."""
 
 
 @attrs.frozen(kw_only=True)
@@ -191,7 +196,20 @@ def _starts(problem: Problem, options: PlusOptions, ended: Event) -> Iterator[Ca
     if (few or mostly) and not ended.is_set():
         fewest = min(each.nodes for each in found)
         together = whole(problem, fewest, lambda each: _candidate(problem, options, "", each).cost, ended.is_set)
-        yield _candidate(problem, options, "whole topologies", together)
+        found.append(_candidate(problem, options, "whole topologies", together))
+        yield found[-1]
+    if not ended.is_set():
+        yield from _by_levels(problem, options, found, ended)
+
+
+def _by_levels(problem: Problem, options: PlusOptions, found: list[Candidate], ended: Event) -> Iterator[Candidate]:
+    """The multilevel start on as many nodes as the others need at least, none where nothing tells tasks apart."""
+    if problem.n <= CHAINED or 2 * int(problem.traffic.sparse.rate.sum()) < problem.traffic.total:
+        return
+    nodes = by_availability(problem)[: min(each.nodes for each in found) + 1]
+    placed = multilevel(problem, nodes, node_cost=_node_cost(problem), seed=problem.request.seed, ended=ended.is_set)
+    if placed is not None:
+        yield _candidate(problem, options, BY_LEVELS, _complete(problem, placed, options))
 
 
 def _complete(problem: Problem, node_of: NDArray[np.int64], options: PlusOptions) -> NDArray[np.int64]:
@@ -255,7 +273,11 @@ def _searched(
         if problem.n > SMALL and number and start.cost > least:  # it was overtaken
             break
         part = _part(problem, steps, number, len(begun))
-        node_of = _walked(problem, exchange, start.node_of, part, limits, ended)
+        by_levels = start.origin == BY_LEVELS
+        if by_levels and problem.n > MANY and limits is None:  # its own annealing has found nearly all
+            continue
+        hot = COOL if by_levels else HOT
+        node_of = _walked(problem, exchange, start.node_of, part, limits, hot, ended)
         how = f"{'up to ' if ended.is_set() else ''}{part} steps of annealing (seed {problem.request.seed})"
         found = _candidate(problem, options, f"{start.origin}, {how}", node_of)
         least = min(least, found.cost)
@@ -286,12 +308,21 @@ def _walked(
     node_of: NDArray[np.int64],
     steps: int,
     limits: LoadLimits | None,
+    hot: float,
     ended: Event,
 ) -> NDArray[np.int64]:
     """A placement after so many steps of tasks, and then some of groups where no load has a limit."""
     seed, node_cost = problem.request.seed, _node_cost(problem)
     found = anneal(
-        problem, exchange, node_of, steps=steps, seed=seed, node_cost=node_cost, limits=limits, ended=ended.is_set
+        problem,
+        exchange,
+        node_of,
+        steps=steps,
+        seed=seed,
+        node_cost=node_cost,
+        limits=limits,
+        hot=hot,
+        ended=ended.is_set,
     )
     if problem.n <= CHAINED or problem.n > MANY or limits is not None:
         return found
