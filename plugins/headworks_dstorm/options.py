@@ -65,10 +65,13 @@ class PlusOptions(Options):
             3,000,000, and to 160,000 for each second of the deadline.
         least_gain: Share of all traffic by which a new placement has to be better than the running one, if all tasks
             run on nodes that hold them; one on fewer nodes only has to be better.
+        node_cost: Share of all traffic that a node in use counts as. With more, streams are cut to save nodes; with 0
+            they are kept whole on as many as it takes.
         objective: `load` for a plan that bears the load, as far as nodes state what their networks bear, and then has
             little traffic between nodes; `traffic` for the latter alone.
     """
 
     steps: int | None = attrs.field(default=None, validator=check.optional(check.ge(0)))
     least_gain: float = attrs.field(default=0.01, validator=[check.ge(0), check.le(1)])
+    node_cost: float = attrs.field(default=0.01, validator=[check.ge(0), check.le(1)])
     objective: Literal["load", "traffic"] = attrs.field(default="load", validator=check.in_(("load", "traffic")))

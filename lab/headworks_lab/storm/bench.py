@@ -167,6 +167,7 @@ class StormBench:
             host.plugin(scheduler, "headworks_schedule")
             self._deputy.host = host
         self._deputy.scheduler, self._deputy.declared, self._deputy.seed = scheduler, asked, seed
+        self._deputy.planned.clear()
         rates = (each.bandwidth for each in asked.cluster.nodes)
         self._deputy.bandwidths = dict(zip((each.host for each in cluster.storm.supervisors), rates, strict=True))
         try:
@@ -221,6 +222,8 @@ class StormBench:
         settle(cluster, limits(asked, cores=TIME in bounds()), submit, warm_up)
         before = acked(_reports(cluster, begin), _spouts(cluster), begin, steady())
         found = watched(cluster, seconds)
+        if not own:
+            self._deputy.require_obeyed(found.seen)
         cluster.end(*(each.id for each in asked.topologies))
         more = {
             "warm_up": warm_up,

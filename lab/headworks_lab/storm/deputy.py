@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from headworks.errors import EngineError
 from headworks.hooks import Description, hookimpl
 from headworks.model import FILL, Cluster, Kind, NodeSample, Observation, Request, Resources, Stream
 from headworks.model.rates import stream_rates
@@ -37,6 +38,7 @@ class Deputy:
         seed: Seed of its plans.
         bandwidths: Bytes/s of each node, by its host, where that is known.
         pilot: What was measured of the workload in an earlier run, None to plan with what it declares.
+        planned: Node of each task by the last plan that has it.
     """
 
     host: PluginHost = attrs.field(factory=PluginHost)
@@ -45,6 +47,7 @@ class Deputy:
     seed: int = 0
     bandwidths: dict[str, float | None] = attrs.field(factory=dict)
     pilot: Observation | None = None
+    planned: dict[str, str] = attrs.field(factory=dict)
 
     @hookimpl
     def headworks_describe(self) -> Description:
@@ -64,7 +67,25 @@ class Deputy:
         told = known(request, self.declared)
         told = told if self.pilot is None else piloted(told, self.pilot)
         asked = attrs.evolve(told, cluster=Cluster(nodes=nodes), limits=limits, seed=self.seed)
-        return self.host.schedule(self.scheduler, asked)
+        plan = self.host.schedule(self.scheduler, asked)
+        self.planned |= {task: slot.node for task, slot in plan.assignment.items()}
+        return plan
+
+    def require_obeyed(self, seen: Observation) -> None:
+        """Check that tasks run where the last plans have them.
+
+        Args:
+            seen: What runs.
+
+        Raises:
+            EngineError: Some run elsewhere: Storm's own scheduler placed them, as the answer was late.
+        """
+        strayed = sum(self.planned.get(task) != slot.node for task, slot in seen.assignment.items())
+        if strayed:
+            raise EngineError(
+                f"{strayed} of {len(seen.assignment)} tasks run where Storm's own scheduler put them, as "
+                f"{self.scheduler} answered too late; run the experiment again on a machine that does nothing else"
+            )
 
 
 def known(request: Request, declared: Request) -> Request:

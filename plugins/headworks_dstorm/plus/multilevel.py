@@ -36,6 +36,8 @@ FEW = 6
 together are apart at the start."""
 LARGEST = 0.5
 """Share of a node's capacity that a group may need, so that a node holds two of them."""
+SLACK = 1.03
+"""Share by which a node is fuller than the mean at first, so that a group is not kept out for little."""
 SHRINKS = 0.95
 """A level that has more than this share of the one before is the last: hardly anything may still be joined."""
 MATCHINGS = 3
@@ -99,14 +101,22 @@ def _filled(problem: Problem, node_of: Ints, nodes: Sequence[int]) -> Ints:
     room, flows = problem.room(), problem.traffic.symmetric
     for task in np.flatnonzero((node_of >= 0) & (problem.fixed < 0)).tolist():
         room.place(task, int(node_of[task]))
-    if (room.node_of >= 0).any():
+    first = (room.node_of < 0).all()
+    if not first:
         _join_peers(problem, room)
     total = _sums(flows.sources, flows.rate, problem.n)
-    for node in nodes:
-        if (room.node_of >= 0).all():
-            break
-        _grow(problem, room, node, total)
+    for level in (_level(problem, nodes), 1.0) if first else (1.0,):
+        for node in nodes:
+            if (room.node_of >= 0).all():
+                break
+            _grow(problem, room, node, total, level)
     return room.node_of
+
+
+def _level(problem: Problem, nodes: Sequence[int]) -> float:
+    """Share of each node at which nodes are equally full."""
+    have = np.maximum(problem.capacity[list(nodes)].sum(axis=0), STEP)
+    return min(float((problem.demand.sum(axis=0) / have).max(initial=0.0)) * SLACK, 1.0)
 
 
 def _join_peers(problem: Problem, room: Room) -> None:
@@ -121,15 +131,16 @@ def _join_peers(problem: Problem, room: Room) -> None:
         any(room.place_if_fits(task, node) for node in best)
 
 
-def _grow(problem: Problem, room: Room, node: int, total: Floats) -> None:
-    """Fill a node with tasks, next the one that exchanges most with those there, else most at all (`total`)."""
+def _grow(problem: Problem, room: Room, node: int, total: Floats, level: float) -> None:
+    """Fill a node to a share, next with what exchanges most with those there, else most at all (`total`)."""
+    kept = problem.capacity[node] * (1 - level)
     pull = total / (total.sum() + 1.0)
     for task in np.flatnonzero(room.node_of == node).tolist():
         peers, rate = _peers(problem, task)
         pull[peers] += rate
     waits = room.node_of < 0
     while True:
-        worth = np.where(waits & (problem.demand <= room.free[node]).all(axis=1), pull, -1.0)
+        worth = np.where(waits & (problem.demand <= room.free[node] - kept).all(axis=1), pull, -1.0)
         task = int(worth.argmax())
         if worth[task] < 0:
             return

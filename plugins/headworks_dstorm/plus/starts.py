@@ -2,7 +2,7 @@
 
 Placements are compared by tasks without a node, then by the load that nodes bear where they state a bandwidth or the
 cost of transfers is known, then by traffic between nodes and nodes in use together, then by nodes in use and their
-price (`Candidate.cost`). A node counts as much as one in `NODES_OF_TRAFFIC` of all traffic. No placement overloads a
+price (`Candidate.cost`). A node counts as much as the share `node_cost` of all traffic. No placement overloads a
 node; where what runs does, it is not among them.
 """
 
@@ -45,10 +45,8 @@ A_SECOND = 160_000
 """Steps by default for each second of the deadline, at most: a core makes several times as many. With more of them a
 large request is not annealed to the end before the host asks for the best plan so far."""
 
-NODES_OF_TRAFFIC = 100
-"""Nodes that count as much as all traffic together: one more or less in use is worth 1 % of it. D-Storm fills a node
-as far as it goes, whatever that cuts; with a larger number streams are kept whole on more nodes, with a smaller one
-they are cut to save a node."""
+MILLION = 1_000_000
+"""A node's share of all traffic is counted in millionths, so that costs are whole numbers."""
 
 CELLS = 2**26
 """Pairs of a node and a segment of tasks up to which a placement is annealed; 2**26 of them take 512 MB."""
@@ -96,6 +94,7 @@ class Candidate:
         nodes: Nodes in use.
         price: Sum of their prices, 0 for those that state none.
         total: Units of all traffic.
+        node_cost: What a node in use counts as, in millionths of all traffic.
     """
 
     origin: str
@@ -106,6 +105,7 @@ class Candidate:
     nodes: int
     price: float
     total: int
+    node_cost: int
 
     @property
     def cost(self) -> tuple[int, float, int, int, float]:
@@ -114,8 +114,8 @@ class Candidate:
 
     @property
     def weight(self) -> int:
-        """Traffic and nodes together, in units over `NODES_OF_TRAFFIC`."""
-        return NODES_OF_TRAFFIC * self.traffic + self.nodes * self.total
+        """Traffic and nodes together, in millionths of a unit."""
+        return MILLION * self.traffic + self.nodes * self.node_cost * self.total
 
 
 def improve(problem: Problem, options: PlusOptions) -> Plan:
@@ -168,9 +168,7 @@ def _pays(running: Candidate, best: Candidate, least_gain: float) -> bool:
     won, relief = running.weight - best.weight, running.excess - best.excess
     if abs(relief) > least_gain:
         return relief > 0
-    return won > least_gain * NODES_OF_TRAFFIC * running.total or (
-        best.nodes < running.nodes and best.cost < running.cost
-    )
+    return won > least_gain * MILLION * running.total or (best.nodes < running.nodes and best.cost < running.cost)
 
 
 def _limited(problem: Problem) -> bool:
@@ -206,8 +204,11 @@ def _by_levels(problem: Problem, options: PlusOptions, found: list[Candidate], e
     """The multilevel start on as many nodes as the others need at least, none where nothing tells tasks apart."""
     if problem.n <= CHAINED or 2 * int(problem.traffic.sparse.rate.sum()) < problem.traffic.total:
         return
-    nodes = by_availability(problem)[: min(each.nodes for each in found) + 1]
-    placed = multilevel(problem, nodes, node_cost=_node_cost(problem), seed=problem.request.seed, ended=ended.is_set)
+    nodes = by_availability(problem)
+    nodes = nodes[: min(each.nodes for each in found) + 1] if options.node_cost else nodes
+    placed = multilevel(
+        problem, nodes, node_cost=_node_cost(problem, options), seed=problem.request.seed, ended=ended.is_set
+    )
     if placed is not None:
         yield _candidate(problem, options, BY_LEVELS, _complete(problem, placed, options))
 
@@ -273,11 +274,9 @@ def _searched(
         if problem.n > SMALL and number and start.cost > least:  # it was overtaken
             break
         part = _part(problem, steps, number, len(begun))
-        by_levels = start.origin == BY_LEVELS
-        if by_levels and problem.n > MANY and limits is None:  # its own annealing has found nearly all
+        if start.origin == BY_LEVELS and problem.n > MANY and limits is None:  # its own annealing has found nearly all
             continue
-        hot = COOL if by_levels else HOT
-        node_of = _walked(problem, exchange, start.node_of, part, limits, hot, ended)
+        node_of = _walked(problem, options, exchange, start, part, limits, ended)
         how = f"{'up to ' if ended.is_set() else ''}{part} steps of annealing (seed {problem.request.seed})"
         found = _candidate(problem, options, f"{start.origin}, {how}", node_of)
         least = min(least, found.cost)
@@ -292,7 +291,7 @@ def _chained(
     found = anneal_chains(
         problem,
         [each.node_of for each in starts],
-        node_cost=_node_cost(problem),
+        node_cost=_node_cost(problem, options),
         limits=limits,
         steps=length,
         seed=problem.request.seed,
@@ -304,24 +303,24 @@ def _chained(
 
 def _walked(
     problem: Problem,
+    options: PlusOptions,
     exchange: Exchange,
-    node_of: NDArray[np.int64],
+    start: Candidate,
     steps: int,
     limits: LoadLimits | None,
-    hot: float,
     ended: Event,
 ) -> NDArray[np.int64]:
     """A placement after so many steps of tasks, and then some of groups where no load has a limit."""
-    seed, node_cost = problem.request.seed, _node_cost(problem)
+    seed, node_cost = problem.request.seed, _node_cost(problem, options)
     found = anneal(
         problem,
         exchange,
-        node_of,
+        start.node_of,
         steps=steps,
         seed=seed,
         node_cost=node_cost,
         limits=limits,
-        hot=hot,
+        hot=COOL if start.origin == BY_LEVELS else HOT,
         ended=ended.is_set,
     )
     if problem.n <= CHAINED or problem.n > MANY or limits is not None:
@@ -330,9 +329,13 @@ def _walked(
     return regroup(problem, exchange, found, steps=groups, seed=seed, node_cost=node_cost, ended=ended.is_set)
 
 
-def _node_cost(problem: Problem) -> int:
+def _node_cost(problem: Problem, options: PlusOptions) -> int:
     """Units of traffic that a node in use counts as."""
-    return problem.traffic.total // NODES_OF_TRAFFIC
+    return problem.traffic.total * _millionths(options) // MILLION
+
+
+def _millionths(options: PlusOptions) -> int:
+    return round(options.node_cost * MILLION)
 
 
 def _part(problem: Problem, steps: int, number: int, of: int) -> int:
@@ -387,6 +390,7 @@ def _candidate(problem: Problem, options: PlusOptions, origin: str, node_of: NDA
         nodes=len(used),
         price=float(problem.prices[used].sum()),
         total=problem.traffic.total,
+        node_cost=_millionths(options),
     )
 
 

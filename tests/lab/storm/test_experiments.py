@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from headworks.cli.main import headworks
+from headworks.errors import EngineError
 from headworks.model import Cluster, FrozenMap, Observation, Request, Slot, Status
 from headworks.model.request import Flow, Metrics, NodeSample, TaskSample, TopologySample
 from headworks.plugins.host import PluginHost
@@ -97,6 +98,11 @@ def test_the_deputy_asks_the_scheduler_whose_turn_it_is() -> None:
         plans[deputy.scheduler] = deputy.headworks_schedule(seen_by_nimbus())
     nodes = {name: {slot.node for slot in plan.assignment.values()} for name, plan in plans.items()}
     assert (len(nodes["even"]), len(nodes["dstorm"])) == (2, 1)
+    deputy.require_obeyed(Observation(assignment=plans["dstorm"].assignment))
+    with pytest.raises(
+        EngineError, match=r"tasks run where Storm's own scheduler put them, as dstorm answered too late"
+    ):
+        deputy.require_obeyed(Observation(assignment=plans["even"].assignment))
 
 
 def test_figures_are_of_the_window_and_of_outside_witnesses() -> None:

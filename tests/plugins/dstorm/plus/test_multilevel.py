@@ -76,3 +76,14 @@ def test_tasks_with_constraints_and_streams_of_many_pairs_are_left_to_other_star
 
 def test_asked_to_end_it_ends():
     assert placed(Problem.of(keyed()), ended=lambda: True) is None
+
+
+def test_nodes_that_cost_nothing_are_used_where_they_save_traffic():
+    """Four nodes hold all tasks, and six hold each group whole."""
+    asked = keyed()
+    half = [attrs.evolve(each, capacity=each.capacity | {"cpu": 33.0 * WIDE}) for each in asked.cluster.nodes]
+    asked = attrs.evolve(asked, cluster=attrs.evolve(asked.cluster, nodes=tuple(half)))
+    host = PluginHost.load(["dstorm-plus"])
+    dear, free = (host.schedule("dstorm-plus", asked, {"node_cost": cost}).scores for cost in (0.5, 0.0))
+    assert dear.nodes_used < free.nodes_used
+    assert free.share < dear.share
