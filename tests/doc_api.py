@@ -44,12 +44,13 @@ def _values(each: Any) -> str:
         return f"Values: {', '.join(f'`{value.value}`' for value in each)}."
     if not (inspect.isclass(each) and attrs.has(each)) or any(_inherited(each)):
         return ""
-    fields = (field for field in attrs.fields(each) if not field.name.startswith("_"))
-    return f"Fields: {', '.join(f'`{_field(field)}`' for field in fields)}."
+    # As they were written: the types of the fields themselves change once a document of the class is read.
+    kinds = {name: kind for base in reversed(each.__mro__) for name, kind in inspect.get_annotations(base).items()}
+    fields = (_field(field, kinds[field.name]) for field in attrs.fields(each) if not field.name.startswith("_"))
+    return f"Fields: {', '.join(f'`{field}`' for field in fields)}."
 
 
-def _field(field: Any) -> str:
-    kind = field.type if isinstance(field.type, str) else getattr(field.type, "__name__", str(field.type))
+def _field(field: Any, kind: str) -> str:
     plain = field.default is not attrs.NOTHING and isinstance(field.default, str | int | float | tuple | None)
     return f"{field.name}: {kind} = {field.default!r}" if plain else f"{field.name}: {kind}"
 
