@@ -1,11 +1,11 @@
-"""The pipeline on Spark beside DuckDB: the same files, the same sums, one after the other on this machine.
+"""The pipeline beside plain DuckDB: the same samples, one after the other on this machine, and CPU as ratios.
 
-    python -m headworks_lab.benchmarks.pipeline [--rows 1000000 --rows 10000000] [--driver-memory 1g] [--samples FOLDER]
+    python -m headworks_lab.benchmarks.pipeline [--hours 17 --hours 168] [--part plain --part first ...]
 
-`spark` and `backend` are `headworks pipeline run` as a user starts it, on Spark and on DuckDB: cleaning, five tables,
-documents. `duckdb` is one statement each for cells and for sums, on rows cleaned by the same rules but for jumps of the
-clock and unknown tasks.
-CPU is that of all processes of a part, memory the peak of the largest.
+`plain` makes the four tables by a script (`plain_tables`). All others are `headworks pipeline run` as a user starts it,
+with knowledge and request: `first` on DuckDB, `spark` the same on Spark, `no news` on DuckDB again, and `new hour`
+after one more hour has come. `year` learns from 8,760 hours of such tables with `--history 8760`; it needs the parts
+before it. CPU is that of all processes of a part, memory the peak of the largest.
 """
 
 from __future__ import annotations
@@ -18,31 +18,21 @@ import subprocess
 import sys
 import tempfile
 import time
+from datetime import timedelta
 from pathlib import Path
 
-from headworks_pipeline.synthetic import Plant
+from headworks_lab.benchmarks.long_history import lengthen
+from headworks_pipeline.synthetic import START, Plant
 
-PLANT = Plant(tasks=20, nodes=10)
+PLANT = Plant(tasks=4, nodes=48, period=60.0, topologies=21)
+"""126 groups: 21 topologies of 3 components on 2 machine types; 59,580 rows an hour."""
+PER_HOUR, YEAR = 60, 8760
+"""Windows of an hour, and hours of a year."""
+BEGIN = START - timedelta(hours=YEAR)
+"""The first hour: no hour is ahead of the clock."""
 PR_SET_CHILD_SUBREAPER = 36
 PROGRAM = Path(sys.executable).parent / "headworks"
-AMOUNTS = ("cpu", "memory", "received", "emitted", "queue", "tuples", "bytes")
-DUCK = """
-import duckdb, sys
-base = duckdb.connect()
-base.execute("set threads = 2")
-base.execute('''create table good as select * exclude ("start"), epoch("end") - epoch("start") as seconds,
-    case role when 'spout' then emitted else received end as rate, date_trunc('hour', "end") as moment
-  from read_parquet(?, hive_partitioning = false) where version = 2 and "start" < "end"
-  and greatest({amounts}) < 1e30 and least({amounts}) >= 0 or kind in ('node', 'topology')
-  qualify row_number() over (partition by kind, origin, number, task, target, node) = 1''', [sys.argv[1]])
-base.execute('''create table cells as select moment, topology, component, machine_type, source,
-    floor(4 * log2(rate) + 0.5) as x, floor(32 * log2(cpu) + 0.5) as y, count(*) as n,
-    sum(rate), sum(cpu), sum(rate * rate), sum(rate * cpu), sum(cpu * cpu)
-  from good where kind = 'task' and cpu is not null group by all''')
-base.execute('''create table sums as select moment, kind, topology, component, task, target, target_component,
-    node, machine_type, sum(seconds), {sums} from good where kind in ('task', 'flow') group by all''')
-print(base.execute("select sum(n) from cells").fetchone()[0])
-"""
+PARTS = ("plain", "first", "spark", "no news", "new hour", "year", "year no news", "year new hour")
 
 
 def adopt_orphans() -> None:
@@ -66,41 +56,48 @@ def timed(command: list[str]) -> tuple[float, float, float]:
     return time.perf_counter() - start, cpu, memory
 
 
-def duck(samples: Path) -> list[str]:
-    """DuckDB in a process of its own."""
-    sums = ", ".join(f"sum({name} * seconds)" for name in AMOUNTS)
-    script = DUCK.replace("{amounts}", ", ".join(AMOUNTS)).replace("{sums}", sums)
-    return [sys.executable, "-c", script, str(samples / "day=*" / "hour=*" / "*.parquet")]
+def measure(hours: int, folder: Path, asked: argparse.Namespace) -> None:
+    """Print a row for each part.
+
+    Args:
+        hours: Hours of samples.
+        folder: An empty folder.
+        asked: Parts, memory and master.
+    """
+    samples, duck = folder / "samples", folder / "duck"
+    PLANT.write(samples, windows=hours * PER_HOUR, start=BEGIN)
+    run = [str(PROGRAM), "pipeline", "run", str(samples), "--driver-memory", asked.driver_memory, "--json", "-O"]
+    on_duck = [*run, str(duck), "--backend", "duckdb"]
+    commands = {
+        "plain": [sys.executable, "-m", "headworks_lab.benchmarks.plain_tables", str(samples), str(folder)],
+        "spark": [*run, str(folder / "spark"), "--master", asked.master],
+    }
+    plain = 0.0
+    for part in asked.part or PARTS:
+        if part == "year":
+            lengthen(samples, duck, YEAR)
+            hours, on_duck = YEAR, [*on_duck, "--history", str(YEAR)]
+        if part.endswith("new hour"):
+            PLANT.write(samples, windows=PER_HOUR, seed=1, start=BEGIN + timedelta(hours=hours))
+        wall, cpu, memory = timed(commands.get(part, on_duck))
+        plain = cpu if part == "plain" else plain
+        ratio = f"{cpu / plain:6.2f}" if plain else ""
+        print(f"{hours:6} {part:>13} {wall:8.1f} {cpu:8.2f} {ratio:>6} {memory:7.0f}", flush=True)
 
 
 def main() -> None:
-    """Print a row for each size and engine."""
+    """Print a row for each size and part."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=int, action="append")
+    parser.add_argument("--hours", type=int, action="append")
     parser.add_argument("--driver-memory", default="1g")
     parser.add_argument("--master", default="local[2]")
-    parser.add_argument("--samples", type=Path, help="Keep the rows in this folder, and use those that are there.")
-    parser.add_argument("--engine", choices=("duckdb", "backend", "spark"), action="append")
+    parser.add_argument("--part", choices=PARTS, action="append")
     asked = parser.parse_args()
     adopt_orphans()
-    print(f"{'rows':>12} {'engine':>8} {'wall s':>8} {'CPU s':>8} {'MB':>7} {'M rows/CPU s':>13}")
-    for rows in asked.rows or [1_000_000, 10_000_000]:
+    print(f"{'hours':>6} {'part':>13} {'wall s':>8} {'CPU s':>8} {'/plain':>6} {'MB':>7}")
+    for hours in asked.hours or [17, 168]:
         with tempfile.TemporaryDirectory() as folder:
-            samples = (asked.samples or Path(folder)) / f"rows-{rows}"
-            count = rows // PLANT.rows * PLANT.rows
-            if not samples.exists():
-                PLANT.write(samples, windows=rows // PLANT.rows)
-            run = [str(PROGRAM), "pipeline", "run", str(samples), "--json", "-O"]
-            parts = {
-                "duckdb": duck(samples),
-                "backend": [*run, f"{folder}/backend", "--backend", "duckdb", "--driver-memory", asked.driver_memory],
-                "spark": [*run, f"{folder}/spark", "--driver-memory", asked.driver_memory, "--master", asked.master],
-            }
-            for name in asked.engine or parts:
-                wall, cpu, memory = timed(parts[name])
-                print(
-                    f"{count:12,} {name:>8} {wall:8.1f} {cpu:8.1f} {memory:7.0f} {count / cpu / 1e6:13.4f}", flush=True
-                )
+            measure(hours, Path(folder), asked)
 
 
 if __name__ == "__main__":
