@@ -74,8 +74,11 @@ def test_what_the_stand_in_would_place_is_placed(jvm: Any, tmp_path: Path, name:
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("name", ["even", "resource-aware", "dstorm-plus"])
 def test_no_supervisor_carries_more_than_it_declares_by_what_storm_counts(jvm: Any, tmp_path: Path, name: str) -> None:
-    """Executors share memory, on their heaps, beside them and on their node; Storm's resource-aware one stands in."""
-    clusters, host, shared = jvm.headworks.storm.RandomClusters, PluginHost.load(), 0
+    """Executors share memory, on their heaps, beside them and on their node, or ask for what few nodes have.
+
+    Storm's resource-aware scheduler stands in.
+    """
+    clusters, host, shared, asking = jvm.headworks.storm.RandomClusters, PluginHost.load(), 0, 0
     with answered(jvm, host, name, tmp_path, own="ResourceAwareScheduler") as nimbus:
         for number in range(60):
             cluster = clusters.sharing(number)
@@ -87,7 +90,9 @@ def test_no_supervisor_carries_more_than_it_declares_by_what_storm_counts(jvm: A
             assert not any("refused" in each or "does not answer" in each for each in said.values()), said
             assert sum(left.values()) <= sum(alone.values()), (number, left, alone, said)
             shared += any("placed" in each for each in said.values())
+            asking += clusters.asking(cluster)
     assert shared > 10
+    assert asking > 100
 
 
 @pytest.mark.storm

@@ -18,6 +18,10 @@ import org.apache.storm.scheduler.WorkerSlot;
 /** What supervisors declare beside what Storm counts on them. */
 final class Room {
     private static final double ROUNDING = 1e-6;
+    /** Resources that each executor asks for; the others are those that an operator has named. */
+    private static final Set<String> OF_ALL = Set.of(Constants.COMMON_CPU_RESOURCE_NAME,
+        Constants.COMMON_ONHEAP_MEMORY_RESOURCE_NAME, Constants.COMMON_OFFHEAP_MEMORY_RESOURCE_NAME,
+        Constants.COMMON_TOTAL_MEMORY_RESOURCE_NAME);
 
     private Room() {
     }
@@ -77,6 +81,13 @@ final class Room {
         if (cpu > supervisor.getTotalCpu() + ROUNDING) {
             found.add(Math.round(cpu) + " of " + Math.round(supervisor.getTotalCpu()) + " points");
         }
+        Map<String, Double> offered = supervisor.getTotalResources().toNormalizedMap();
+        new TreeMap<>(cluster.getAllScheduledResourcesForNode(id).toNormalizedMap()).forEach((name, amount) -> {
+            double most = offered.getOrDefault(name, 0.0);
+            if (!OF_ALL.contains(name) && amount > most + ROUNDING) {
+                found.add(amount + " of " + most + " " + name);
+            }
+        });
         return String.join(", ", found);
     }
 }

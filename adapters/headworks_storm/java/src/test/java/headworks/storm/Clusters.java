@@ -11,6 +11,7 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import org.apache.storm.Config;
+import org.apache.storm.generated.ComponentCommon;
 import org.apache.storm.generated.SharedMemory;
 import org.apache.storm.generated.StormTopology;
 import org.apache.storm.metric.StormMetricsRegistry;
@@ -25,6 +26,7 @@ import org.apache.storm.scheduler.WorkerSlot;
 import org.apache.storm.scheduler.resource.TestUtilsForResourceAwareScheduler;
 import org.apache.storm.scheduler.resource.normalization.NormalizedResources;
 import org.apache.storm.scheduler.resource.normalization.ResourceMetrics;
+import org.apache.storm.shade.net.minidev.json.JSONValue;
 
 /** Clusters of Storm's own classes, built as Nimbus builds them for a round. */
 final class Clusters {
@@ -88,6 +90,19 @@ final class Clusters {
         shared.set_off_heap_node(node);
         graph.put_to_shared_memory("shared", shared);
         graph.put_to_component_to_shared_memory("bolt-0", new HashSet<>(Set.of("shared")));
+        return new TopologyDetails(topology.getId(), topology.getConf(), graph, topology.getNumWorkers(),
+            topology.getExecutorToComponent(), 0, "root");
+    }
+
+    /** The same topology, each executor of whose bolts asks for so much of a resource. */
+    @SuppressWarnings("unchecked")
+    static TopologyDetails asking(TopologyDetails topology, String resource, double amount) {
+        StormTopology graph = topology.getTopology().deepCopy();
+        ComponentCommon bolt = graph.get_bolts().get("bolt-0").get_common();
+        Map<String, Object> conf = bolt.get_json_conf() == null ? new HashMap<>()
+            : new HashMap<>((Map<String, Object>) JSONValue.parse(bolt.get_json_conf()));
+        conf.put(Config.TOPOLOGY_COMPONENT_RESOURCES_MAP, Map.of(resource, amount));
+        bolt.set_json_conf(JSONValue.toJSONString(conf));
         return new TopologyDetails(topology.getId(), topology.getConf(), graph, topology.getNumWorkers(),
             topology.getExecutorToComponent(), 0, "root");
     }

@@ -10,6 +10,7 @@ import org.apache.storm.Config;
 import org.apache.storm.metric.StormMetricsRegistry;
 import org.apache.storm.scheduler.Cluster;
 import org.apache.storm.scheduler.EvenScheduler;
+import org.apache.storm.scheduler.ExecutorDetails;
 import org.apache.storm.scheduler.IScheduler;
 import org.apache.storm.scheduler.SchedulerAssignment;
 import org.apache.storm.scheduler.SupervisorDetails;
@@ -20,6 +21,8 @@ import org.apache.storm.scheduler.resource.normalization.NormalizedResources;
 
 /** Random clusters on which topologies run, have lost executors with a supervisor, or are new; many are full. */
 public final class RandomClusters {
+    private static final String GPU = "gpu.count";
+
     private RandomClusters() {
     }
 
@@ -34,12 +37,26 @@ public final class RandomClusters {
         return cluster(dice, topologies(dice), new EvenScheduler());
     }
 
-    /** A cluster of topologies whose executors share memory, some of them, where the resource-aware one placed what runs. */
+    /**
+     * A cluster where the resource-aware scheduler placed what runs. Executors of some topologies share memory, and those of
+     * some ask for a resource of which only some supervisors have any.
+     */
     public static Cluster sharing(long seed) {
         Random dice = new Random(seed);
         List<TopologyDetails> topologies = topologies(dice);
         topologies.replaceAll(each -> dice.nextBoolean() ? each : Clusters.sharing(each, 64, 64.0 * dice.nextInt(3), 128));
+        topologies.replaceAll(each -> dice.nextBoolean() ? each : Clusters.asking(each, GPU, 1 + dice.nextInt(2)));
         return cluster(dice, topologies, resourceAware());
+    }
+
+    /** Executors that run and ask for the resource of which only some supervisors have any. */
+    public static int asking(Cluster cluster) {
+        return cluster.getAssignments().values().stream().mapToInt(assignment -> (int) assignment.getExecutors().stream()
+            .filter(each -> asks(cluster.getTopologies().getById(assignment.getTopologyId()), each)).count()).sum();
+    }
+
+    private static boolean asks(TopologyDetails topology, ExecutorDetails executor) {
+        return topology.getTotalResources(executor).toNormalizedMap().getOrDefault(GPU, 0.0) > 0;
     }
 
     private static IScheduler resourceAware() {
@@ -84,7 +101,8 @@ public final class RandomClusters {
             }
             Map<String, Double> resources = Map.of(
                 Config.SUPERVISOR_CPU_CAPACITY, 50.0 * (1 + dice.nextInt(8)),
-                Config.SUPERVISOR_MEMORY_CAPACITY_MB, 512.0 * (1 + dice.nextInt(8)));
+                Config.SUPERVISOR_MEMORY_CAPACITY_MB, 512.0 * (1 + dice.nextInt(8)),
+                GPU, i % 2 == 0 ? 8.0 : 0.0);
             supervisors.put("s" + i, new SupervisorDetails("s" + i, "h" + i, null, ports,
                 NormalizedResources.RESOURCE_NAME_NORMALIZER.normalizedResourceMap(resources)));
         }
