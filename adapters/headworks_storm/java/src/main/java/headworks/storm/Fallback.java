@@ -55,9 +55,22 @@ final class Fallback {
         Map<String, Integer> placed = new HashMap<>();
         if (!unassigned.isEmpty()) {
             Cluster copy = scheduled(cluster, unassigned.keySet());
-            unassigned.forEach((topology, executors) -> placed.put(topology, adopt(cluster, copy, topology, executors)));
+            Set<String> full = evicted(cluster, copy);
+            unassigned.forEach((topology, executors) ->
+                placed.put(topology, adopt(cluster, copy, topology, executors, full)));
         }
         return placed;
+    }
+
+    /** Supervisors that run topologies which the scheduler has evicted whole: these stay, and their room was given to others. */
+    private static Set<String> evicted(Cluster cluster, Cluster copy) {
+        Set<String> nodes = new HashSet<>();
+        for (TopologyDetails topology : cluster.getTopologies()) {
+            if (Layout.running(copy, topology.getId()).isEmpty()) {
+                Layout.running(cluster, topology.getId()).keySet().forEach(slot -> nodes.add(slot.getNodeId()));
+            }
+        }
+        return nodes;
     }
 
     private static Map<String, Set<ExecutorDetails>> unassigned(Cluster cluster) {
@@ -111,10 +124,10 @@ final class Fallback {
             executors, topology.getLaunchTime(), topology.getTopologySubmitter());
     }
 
-    private static int adopt(Cluster cluster, Cluster copy, String topology, Set<ExecutorDetails> unassigned) {
+    private static int adopt(Cluster cluster, Cluster copy, String topology, Set<ExecutorDetails> unassigned, Set<String> full) {
         Map<WorkerSlot, Set<ExecutorDetails>> added = Layout.running(copy, topology);
-        added.entrySet().removeIf(worker ->
-            !unassigned.containsAll(worker.getValue()) || cluster.isSlotOccupied(worker.getKey()));
+        added.entrySet().removeIf(worker -> !unassigned.containsAll(worker.getValue())
+            || cluster.isSlotOccupied(worker.getKey()) || full.contains(worker.getKey().getNodeId()));
         int placed = added.values().stream().mapToInt(Set::size).sum();
         // The rest may be in slots of workers that were to be evicted for it. In part it would lose tuples.
         boolean fresh = unassigned.size() == cluster.getTopologies().getById(topology).getExecutors().size();
