@@ -13,8 +13,6 @@ from headworks_spark.events.batch import is_adaptive, last_batch, main_job
 from headworks_spark.target import UNMEASURED
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from headworks_spark.events.event import JobStart
     from headworks_spark.events.history import Job
     from headworks_spark.events.recorder import EventRecorder
@@ -92,44 +90,6 @@ def _ended(recorder: EventRecorder, scope: str) -> tuple[Job, ...]:
     jobs = recorder.jobs(scope)
     queries = {job.start.query for job in jobs if job.start.query}
     return last_batch(jobs, {each.batch for query in queries for each in recorder.progress(query)})
-
-
-def where_ran(recorder: EventRecorder, scope: str, batch: int) -> dict[tuple[int, int], str]:
-    """The executor on which each (stage ordinal, partition) of a batch ran; empty if it is not heard of yet.
-
-    Args:
-        recorder: A started recorder.
-        scope: Id of a streaming query.
-        batch: Number of the batch.
-    """
-    jobs = [job for job in recorder.jobs(scope) if job.start.batch == batch]
-    ordinals = {stage.stage: job.start.ordinal(stage.stage) for job in jobs[-1:] for stage in job.start.stages}
-    return {(ordinals[end.stage], end.partition): end.executor for job in jobs[-1:] for end in job.tasks}
-
-
-def stateful_part(found: Discovered, stateful: Sequence[bool]) -> Discovered:
-    """The stages of a topology that keep state: those that level soft can place.
-
-    Args:
-        stateful: True for each stage that keeps state, by ordinal.
-
-    Raises:
-        EngineError: The plan of the query has other stages than its batch had.
-    """
-    name = found.topology.id
-    if len(stateful) != len(found.stages):
-        raise EngineError(
-            f"the plan of {name!r} has {len(stateful)} stages and its batch had {len(found.stages)}: level soft "
-            "cannot tell which of them keep state; make the session with headworks_spark.session(...)"
-        )
-    kept = {component: ordinal for component, ordinal in found.stages.items() if stateful[ordinal]}
-    topology = Topology(
-        id=name,
-        components=tuple(each for each in found.topology.components if each.id in kept),
-        streams=tuple(each for each in found.topology.streams if {each.source, each.target} <= kept.keys()),
-        sequential=True,
-    )
-    return attrs.evolve(found, topology=topology, stages=FrozenMap(kept))
 
 
 def shape(job: JobStart, name: str) -> Discovered:

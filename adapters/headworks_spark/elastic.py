@@ -9,7 +9,7 @@ from headworks.errors import EngineError
 from headworks.model import Receipt, Step
 from headworks_spark.driver.advice import DYNAMIC, dynamic_allocation
 from headworks_spark.driver.gateway import running_gateway, scala_context
-from headworks_spark.driver.session import executors, level_of
+from headworks_spark.driver.session import PREFIX, executors, level_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -22,13 +22,8 @@ TIMEOUT = 60.0
 """Seconds that executors may take to come, and to go by themselves: if larger, a task that hangs holds up the loop
 longer; if smaller, long tasks are killed, and Spark runs them again elsewhere."""
 
-OWNED = Step(
-    action="scale",
-    subject="executors",
-    done=False,
-    message=f"{DYNAMIC} is true, and Spark would undo it: start the session with false, or leave out --elastic",
-)
-"""Refusal where Spark itself decides on the number of executors: it sets its own total every 100 ms."""
+STANDALONE = ("spark://", PREFIX)
+"""Begins of the master URLs of clusters on which Spark has nothing of its own for the nodes of a stream."""
 
 
 def scale(target: SparkTarget, add: int, drain: Sequence[str], *, timeout: float = TIMEOUT) -> Receipt:
@@ -43,13 +38,23 @@ def scale(target: SparkTarget, add: int, drain: Sequence[str], *, timeout: float
 
     Returns:
         A receipt with one step for each host and for each new executor, in that order; it cannot be undone. With
-        dynamic allocation nothing is done.
+        dynamic allocation, and on other clusters than standalone ones, nothing is done.
     """
-    if dynamic_allocation(target.spark):
-        return Receipt(done=False, level=level_of(target.spark), steps=(OWNED,))
+    if why := _refusal(target.spark):
+        step = Step(action="scale", subject="executors", done=False, message=why)
+        return Receipt(done=False, level=level_of(target.spark), steps=(step,))
     steps = [drain_node(target, host, timeout=timeout) for host in drain]
     steps += [add_node(target, timeout=timeout) for _ in range(add)]
     return Receipt(done=all(step.done for step in steps), level=level_of(target.spark), steps=tuple(steps))
+
+
+def _refusal(spark: Any) -> str:
+    """Why nodes of a session are not scaled here, "" if they are."""
+    if dynamic_allocation(spark):  # it sets its own total every 100 ms
+        return f"{DYNAMIC} is true, and Spark would undo it: start the session with false, or leave out --elastic"
+    if not (master := spark.sparkContext.master).startswith(STANDALONE):
+        return f"the session runs on {master}, and standalone clusters alone are scaled here: {DYNAMIC} does it there"
+    return ""
 
 
 def drain_node(target: SparkTarget, host: str, *, timeout: float = TIMEOUT) -> Step:

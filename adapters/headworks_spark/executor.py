@@ -8,7 +8,7 @@ from headworks.errors import EngineError
 from headworks.model import STARVED, FrozenMap, Receipt, Step
 from headworks.model.scaling import rescale_differences, rescale_refusals
 from headworks_spark.driver.advice import ADAPTIVE, warnings
-from headworks_spark.driver.session import HARD, executors, level_of
+from headworks_spark.driver.session import NOT_OURS, executors, level_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -24,14 +24,12 @@ def preflight(target: SparkTarget, plan: Plan) -> tuple[str, ...]:
         plan: The plan that is to be carried out.
     """
     if target.placement is None:
-        level = level_of(target.spark)
-        return (f"tasks cannot be placed at level {level}: make the session with headworks_spark.session(...)",)
+        return (NOT_OURS,)
     rescales = rescale_differences(plan, (target.topology,))
-    soft = () if target.placement.level == HARD else tuple(_soft(target, plan))
     # A query that runs with adaptive execution is refused.
     known = ADAPTIVE if target.query is not None else ()
-    weak = (each for each in warnings(target.spark, target.placement.level) if not each.startswith(known))
-    return (*rescales, *soft, *weak, *target.notes, *_unknown_stages(target, plan), *_dead_nodes(target, plan))
+    weak = (each for each in warnings(target.spark) if not each.startswith(known))
+    return (*rescales, *weak, *target.notes, *_unknown_stages(target, plan), *_dead_nodes(target, plan))
 
 
 def keeps(target: SparkTarget, plan: Plan) -> bool:
@@ -42,7 +40,7 @@ def keeps(target: SparkTarget, plan: Plan) -> bool:
     """
     if target.placement is None:
         return True
-    if starves(target, plan) and target.placement.level == HARD:
+    if starves(target, plan):
         return target.held
     known = target.tasks()
     wanted = {task: slot.node for task, slot in plan.assignment.items() if task in known}
@@ -53,9 +51,8 @@ def execute(target: SparkTarget, plan: Plan) -> Receipt:
     """Ask for the plan's assignment: all of it at once, from the next stage or micro-batch on.
 
     A task of the topology that the plan leaves out is left to Spark; a topology that the plan starves on purpose waits,
-    stage by stage, at level hard. The steps are the plan's moves of this
-    topology, in order; whether tasks then ran there is for the monitor to say. A plan for other numbers of tasks is
-    refused: Spark's are its partitions.
+    stage by stage. The steps are the plan's moves of this topology, in order; whether tasks then ran there is for the
+    monitor to say. A plan for other numbers of tasks is refused: Spark's are its partitions.
 
     Args:
         plan: A plan, of which tasks of other topologies are passed over.
@@ -72,19 +69,17 @@ def execute(target: SparkTarget, plan: Plan) -> Receipt:
     undo = FrozenMap(target.asked())
     starving = starves(target, plan)
     message = _try(target.hold if starving else lambda: target.ask(plan.assignment))
-    waits = starving and target.held
     steps = tuple(
         Step(
             action=move.kind,
             subject=move.task,
             done=not message,
-            message=message or ("nowhere" if waits else f"at {move.target or 'any host'}"),
+            message=message or ("nowhere" if starving else f"at {move.target or 'any host'}"),
         )
         for move in moves
     )
     if starving:
-        where = "waits" if waits else "left to Spark"
-        steps += (Step(action="hold", subject=target.topology.id, done=not message, message=message or where),)
+        steps += (Step(action="hold", subject=target.topology.id, done=not message, message=message or "waits"),)
     return Receipt(done=not message, level=level, steps=steps, undo=undo)
 
 
@@ -119,12 +114,6 @@ def _try(act: Callable[[], None]) -> str:
     except EngineError as error:
         return str(error)
     return ""
-
-
-def _soft(target: SparkTarget, plan: Plan) -> Iterator[str]:
-    yield "level soft: places are wishes, which Spark may miss"
-    if starves(target, plan):
-        yield f"level soft: {target.topology.id!r} gets no node, and is left to Spark, on any"
 
 
 def _unknown_stages(target: SparkTarget, plan: Plan) -> Iterator[str]:

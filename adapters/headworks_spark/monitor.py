@@ -21,6 +21,7 @@ from headworks.model import (
     TopologySample,
 )
 from headworks_spark.driver.gateway import trigger_of
+from headworks_spark.driver.operators import by_stage, read_plan
 from headworks_spark.driver.session import executors
 from headworks_spark.driver.usage import read_usage, with_usage
 from headworks_spark.events.batch import budget, measurable
@@ -29,7 +30,6 @@ from headworks_spark.events.intake import intake
 from headworks_spark.events.sizes import state_of
 from headworks_spark.events.speed import node_speeds
 from headworks_spark.nodes import nodes, task_threads, with_threads
-from headworks_spark.placement.operators import by_stage, read_plan
 from headworks_spark.target import PORT, with_measured
 
 if TYPE_CHECKING:
@@ -345,9 +345,8 @@ def _state(target: SparkTarget, jobs: Sequence[Job]) -> dict[str, float]:
     plan = read_plan(target.query) if sizes and target.query is not None else None
     if plan is None:
         return {}
-    operators = [[each.number for each in stage] for stage in by_stage(plan)]
-    name = target.topology.id
-    return {f"{name}/{part}": size for part, size in state_of(target.topology, target.stages, operators, sizes)}
+    found = state_of(target.topology, target.stages, by_stage(plan), sizes)
+    return {f"{target.topology.id}/{part}": size for part, size in found}
 
 
 def _reports(target: SparkTarget, jobs: Sequence[Job]) -> list[QueryProgress]:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql.streaming import StreamingQuery
 
-    from headworks_spark.placement.lease import Lease
+    from headworks_spark.placement.lease import Places
     from headworks_spark.target import SparkTarget
 
 LOG = logging.getLogger("headworks.spark")
@@ -39,8 +39,8 @@ class SparkQueries:
     def __init__(
         self,
         spark: Any,
-        lease: Callable[[StreamingQuery], Lease],
-        join: Callable[[StreamingQuery, str, Lease], SparkTarget],
+        lease: Callable[[StreamingQuery], Places],
+        join: Callable[[StreamingQuery, str, Places], SparkTarget],
     ) -> None:
         """Take the session; nothing is looked at yet.
 
@@ -53,7 +53,7 @@ class SparkQueries:
         self.members: tuple[SparkTarget, ...] = ()
         self._lease, self._join = lease, join
         self._joined: dict[str, SparkTarget] = {}
-        self._leases: dict[str, Lease] = {}
+        self._leases: dict[str, Places] = {}
         self._refused: dict[str, str] = {}
         self._first: float | None = None
         self._lock = threading.RLock()

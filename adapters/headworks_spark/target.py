@@ -10,8 +10,8 @@ import attrs
 from headworks.errors import EngineError
 from headworks.model import FrozenMap, Metrics, Request, Resources, Slot, Task, Topology
 from headworks.model.scaling import declared_from_measured
+from headworks_spark.driver.session import NOT_OURS
 from headworks_spark.placement.lease import Lease
-from headworks_spark.placement.state import StatePlacement
 from headworks_spark.placement.table import PlacementTable
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class SparkTarget:
     scope: str
     stages: Mapping[str, int]
     signatures: Mapping[int, str] = FrozenMap()
-    placement: PlacementTable | StatePlacement | Lease | None = None
+    placement: PlacementTable | Lease | None = None
     recorder: Any = None
     query: Any = None
     cluster: Any = None
@@ -187,7 +187,7 @@ class SparkTarget:
         return {task: Slot(table[place], PORT) for task, place in self.tasks().items() if place in table}
 
     def left(self) -> dict[str, int]:
-        """Tasks that were not run where asked, by reason (`PlacementTable.left`); none is known at level soft."""
+        """Tasks that were not run where asked, by reason (`PlacementTable.left`)."""
         return self.placement.left(self.scope) if self.placement else {}
 
     def ask(self, assignment: Mapping[str, Slot]) -> None:
@@ -201,14 +201,14 @@ class SparkTarget:
         placement.push(self.scope, hosts, self.signatures)
 
     def hold(self) -> None:
-        """Have each of its stages wait before it begins, at level hard; at level soft leave its tasks to Spark.
+        """Have each of its stages wait before it begins.
 
         Raises:
             EngineError: The session cannot place tasks.
         """
         self._placeable().hold(self.scope)
 
-    def _placeable(self) -> PlacementTable | StatePlacement | Lease:
+    def _placeable(self) -> PlacementTable | Lease:
         if self.placement is None:
-            raise EngineError(f"tasks of {self.topology.id!r} cannot be placed: SparkTarget.placement is None")
+            raise EngineError(NOT_OURS)
         return self.placement

@@ -7,16 +7,16 @@ from functools import partial
 from html import escape
 from typing import TYPE_CHECKING, Self
 
+import attrs
+
 from headworks.errors import EngineEndedError
 from headworks_spark.applications.follower import LOG, Follower
-from headworks_spark.discovery import NoBatchError, discover, patience, stateful_part, where_ran
+from headworks_spark.discovery import NoBatchError, discover, patience
 from headworks_spark.driver.advice import refuse_mode, warnings
 from headworks_spark.driver.gateway import trigger_of
-from headworks_spark.driver.session import HARD, SOFT, level_of
+from headworks_spark.driver.session import HARD, NOT_OURS, level_of
 from headworks_spark.events.recorder import EventRecorder
 from headworks_spark.placement.lease import Lease
-from headworks_spark.placement.soft_level import SoftLevel
-from headworks_spark.placement.state import stateful_stages
 from headworks_spark.placement.table import PlacementTable
 from headworks_spark.queries import NAMELESS, SparkQueries
 from headworks_spark.target import ExecutorTotal, SparkTarget
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from headworks.control.journal import Round
     from headworks.control.loop import Control
     from headworks_spark.local.cluster import LocalSpark
+    from headworks_spark.placement.lease import Places
 
 
 class Connection:
@@ -40,7 +41,8 @@ class Connection:
     does reaches a query as an error.
 
     Attributes:
-        level: `hard`: every stage of every job, by Headworks's task scheduler; `soft`: preferred locations.
+        level: `hard`: every stage of every job can be placed, by Headworks's task scheduler; `none`: the session lacks
+            that, and is observed.
     """
 
     def __init__(self, spark: SparkSession, cluster: LocalSpark | None = None) -> None:
@@ -57,7 +59,6 @@ class Connection:
         self._cluster, self._total = cluster, ExecutorTotal()
         self._stack = ExitStack()
         self.recorder = self._stack.enter_context(EventRecorder(spark))
-        self._soft = SoftLevel(spark, partial(where_ran, self.recorder))
 
     def __repr__(self) -> str:
         """A line: its level, and what was heard so far."""
@@ -70,8 +71,8 @@ class Connection:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Settings of the session, as they are now, that weaken its level: one sentence each."""
-        return warnings(self.spark, self.level)
+        """What keeps tasks from their places, as settings are now: one sentence each."""
+        return warnings(self.spark)
 
     def target(self, query: StreamingQuery, *, timeout: float | None = None) -> SparkTarget:
         """The handle of a query for monitor and executor; waits for a batch with data to learn its shape.
@@ -83,8 +84,8 @@ class Connection:
             timeout: Seconds to wait for that batch; by default five minutes, or three triggers of the query.
 
         Raises:
-            EngineError: No batch with data ended in time, it runs in a mode that cannot be placed (continuous,
-                real-time, adaptive), or at level soft: it keeps no state.
+            EngineError: No batch with data ended in time, or it runs in a mode that cannot be placed (continuous,
+                real-time, adaptive).
         """
         lease = self._lease(query)
         self._stack.callback(lease.close)
@@ -94,13 +95,12 @@ class Connection:
             lease.close()
             raise
 
-    def _lease(self, query: StreamingQuery, healthy: Callable[[], bool] = lambda: True) -> Lease:
-        run = str(query.runId)
-        if self.level == HARD:
-            return Lease(PlacementTable.of(self.spark), run, healthy=healthy)
-        return Lease(self._soft.acquire(), run, healthy=healthy, on_close=self._soft.release)
+    def _lease(self, query: StreamingQuery, healthy: Callable[[], bool] = lambda: True) -> Places:
+        if self.level != HARD:
+            return ExitStack()  # nothing is asked for, and nothing has to be taken back
+        return Lease(PlacementTable.of(self.spark), str(query.runId), healthy=healthy)
 
-    def _handle(self, query: StreamingQuery, lease: Lease, timeout: float, name: str = "") -> SparkTarget:
+    def _handle(self, query: StreamingQuery, places: Places, timeout: float, name: str = "") -> SparkTarget:
         scope = str(query.id)
         refuse_mode(query)
         name = name or query.name or NAMELESS
@@ -110,8 +110,6 @@ class Connection:
             if query.isActive:
                 raise
             raise EngineEndedError(f"the query {name!r} has ended: {error}") from None
-        if self.level == SOFT:
-            found = stateful_part(found, [bool(each) for each in stateful_stages(query)])
         return SparkTarget(
             spark=self.spark,
             topology=found.topology,
@@ -119,7 +117,7 @@ class Connection:
             stages=found.stages,
             signatures=found.signatures,
             notes=found.notes,
-            placement=lease,
+            placement=places if isinstance(places, Lease) else None,
             recorder=self.recorder,
             query=query,
             cluster=self._cluster,
@@ -143,8 +141,10 @@ class Connection:
         on_round: Callable[[Round], None] | None = None,
         samples: Path | None = None,
         journal: Path | None = None,
-    ) -> Follower[Lease]:
+    ) -> Follower[Places]:
         """Run the control loop on a query in the background, until it ends or the connection is closed.
+
+        At level none its rounds carry nothing out (`Control.shadow`).
 
         Args:
             query: A streaming query of this session.
@@ -159,7 +159,7 @@ class Connection:
             EngineError: pyarrow is missing, which writes samples.
         """
         lease, target = partial(self._lease, query), partial(self._handle, query)
-        follower = Follower(lease, target, control, interval, on_round, samples, journal)
+        follower = Follower(lease, target, self._able(control), interval, on_round, samples, journal)
         self._stack.callback(follower.stop)
         return follower
 
@@ -175,7 +175,7 @@ class Connection:
         """Run one control loop on all streaming queries of the session, later ones too, until the session ends.
 
         One round shares the nodes among the queries: by `control.priorities`, where it names a priority manager, which
-        knows each query by its name. A query without a name is called `query`.
+        knows each query by its name. A query without a name is called `query`. At level none rounds carry nothing out.
 
         Args:
             control: Scheduler, options, limits and guards; its `engine` has to be "spark".
@@ -188,12 +188,19 @@ class Connection:
             DocumentError: The journal cannot be written.
             EngineError: pyarrow is missing, which writes samples.
         """
-        follower = Follower(self.queries, _begun, control, interval, on_round, samples, journal)
+        follower = Follower(self.queries, _begun, self._able(control), interval, on_round, samples, journal)
         self._stack.callback(follower.stop)
         return follower
 
-    def _join(self, query: StreamingQuery, name: str, lease: Lease) -> SparkTarget:
-        return self._handle(query, lease, 0.0, name)
+    def _able(self, control: Control) -> Control:
+        """What of a control the session allows: without Headworks's task scheduler to look on, which is said."""
+        if self.level == HARD or control.shadow:
+            return control
+        LOG.warning("rounds carry nothing out: %s", NOT_OURS)
+        return attrs.evolve(control, shadow=True)
+
+    def _join(self, query: StreamingQuery, name: str, places: Places) -> SparkTarget:
+        return self._handle(query, places, 0.0, name)
 
     def close(self) -> None:
         """Leave every task to Spark. Idempotent; raises nothing: what fails, as where the driver is gone, is logged."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from headworks import PluginHost
 from headworks.control.journal import LARGEST, FileJournal
 from headworks.control.loop import Loop
 from headworks.samples.store import Keeper, arrow_schema
 from headworks_spark.discovery import NoBatchError
+from headworks_spark.placement.lease import Places
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,13 +30,6 @@ places of a loop that hangs longer; if smaller, a round that waits for a long ba
 
 LOOK = 5.0
 """Seconds between two looks for the end of a query whose first batch is waited for."""
-
-
-class Places(Protocol):
-    """The right to place tasks, until it is closed."""
-
-    def close(self) -> None:
-        """Leave every task to Spark. Idempotent."""
 
 
 P = TypeVar("P", bound=Places)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from headworks.errors import EngineError
 from headworks_spark.driver.gateway import running_gateway, trigger_of
-from headworks_spark.driver.session import SOFT
+from headworks_spark.driver.session import HARD, NOT_OURS, level_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -25,19 +25,16 @@ REFUSED = {
 """Triggers of queries that cannot be placed, and why."""
 
 
-def warnings(spark: SparkSession, level: str) -> tuple[str, ...]:
-    """Settings of a session that weaken a level, one sentence each.
-
-    Args:
-        level: `hard` or `soft`.
-    """
+def warnings(spark: SparkSession) -> tuple[str, ...]:
+    """What keeps tasks of a session from their places, one sentence each: its settings, or that it has no scheduler."""
+    if level_of(spark) != HARD:
+        return (NOT_OURS,)
     settings = dict(spark.sparkContext.getConf().getAll())
     settings[ADAPTIVE] = str(spark.conf.get(ADAPTIVE, "true")).lower()
-    own = _soft(settings) if level == SOFT else running_gateway().jvm.headworks.spark.Faults.read().splitlines()
-    return (*_common(settings), *own)
+    return (*_weak(settings), *running_gateway().jvm.headworks.spark.Faults.read().splitlines())
 
 
-def _common(settings: Mapping[str, str]) -> Iterator[str]:
+def _weak(settings: Mapping[str, str]) -> Iterator[str]:
     if settings.get("spark.speculation") == "true":
         yield "spark.speculation is true: second attempts of tasks run anywhere; start the session with false"
     if settings[ADAPTIVE] == "true":
@@ -51,14 +48,6 @@ def _common(settings: Mapping[str, str]) -> Iterator[str]:
             f"{DYNAMIC} is true: tasks that wait for their node count as a backlog, for which executors are asked "
             f"(spark.dynamicAllocation.maxExecutors: {most}), and executors that a plan leaves empty are removed; "
             "--elastic is refused"
-        )
-
-
-def _soft(settings: Mapping[str, str]) -> Iterator[str]:
-    if settings.get("spark.shuffle.reduceLocality.enabled", "true") == "true":
-        yield (
-            "spark.shuffle.reduceLocality.enabled is true: stages that nobody places wait for the hosts that hold most "
-            "of their input; start the session with false"
         )
 
 

@@ -189,53 +189,9 @@ def ignore_end_of_jvm(context: Any) -> None:
     server.handle_error = tell_what_is_none_of_it
 
 
-def java_rdd(rdd: Any) -> Any:
-    """The Scala RDD behind a Python one."""
-    return rdd._jrdd.rdd()  # noqa: SLF001 - PySpark offers no other way
-
-
-def to_rdd(spark: Any, scala_rdd: Any, like: Any) -> Any:
-    """A Python RDD over a Scala one.
-
-    Args:
-        scala_rdd: RDD of pickled elements.
-        like: Serializer of the elements, or a Python RDD whose serializer is taken.
-    """
-    # PySpark is optional and costs 0.3 s: a list of plugins imports this module, and asks for no session.
-    from pyspark import RDD
-
-    # Elements cross the gateway as bytes; a wrong serializer is noticed only when the first one is read back.
-    serializer = getattr(like, "_jrdd_deserializer", like)
-    return RDD(scala_rdd.toJavaRDD(), spark.sparkContext, serializer)
-
-
-def to_dataframe(frame: Any) -> tuple[Any, Callable[[Any], Any]]:
-    """The rows of a DataFrame as a Scala RDD, and the constructor of a DataFrame from an RDD of such rows.
-
-    The RDD is computed by the plan that the DataFrame has now.
-    """
-    # PySpark is optional and costs 0.3 s: a list of plugins imports this module, and asks for no session.
-    from pyspark.sql import DataFrame
-
-    java, spark = frame._jdf, frame.sparkSession  # noqa: SLF001 - PySpark offers no other way
-    session = spark._jsparkSession  # noqa: SLF001 - PySpark offers no other way
-
-    def wrap(rdd: Any) -> Any:
-        # Spark's internal rows are kept as they are: `createDataFrame` would turn each into Python and back.
-        return DataFrame(session.internalCreateDataFrame(rdd, java.schema(), False), spark)
-
-    return java.queryExecution().toRdd(), wrap
-
-
 def stream_execution(query: Any) -> Any:
     """The Scala object that runs a streaming query."""
     return query._jsq.streamingQuery()  # noqa: SLF001 - PySpark offers no other way
-
-
-def state_coordinator(spark: Any) -> Any:
-    """The StateStoreCoordinatorRef: Spark's registry of the executor that holds each partition of a query's state."""
-    state = spark._jsparkSession.sessionState()  # noqa: SLF001 - PySpark offers no other way
-    return state.streamingQueryManager().stateStoreCoordinator()
 
 
 @attrs.frozen

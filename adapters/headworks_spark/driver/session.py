@@ -38,8 +38,14 @@ SCHEDULERS = "headworks.spark."
 """Package of the task schedulers that make a session level hard: one for each that Spark has for a cluster manager."""
 HARD = "hard"
 """Level of a session whose task scheduler looks up each task's host: no place is missed while its executor lives."""
-SOFT = "soft"
-"""Level of any other classic session: preferred locations, which Spark's delay scheduling may miss."""
+NONE = "none"
+"""Level of any other classic session: it can be observed, and no task of it be placed."""
+NOT_OURS = (
+    "this session does not have Headworks's task scheduler, so that no task is placed: start it on a standalone "
+    "cluster, YARN or Kubernetes with the two options that `headworks spark jar` prints (--jars JAR --conf "
+    f"spark.plugins={PLACEMENT}), or with headworks_spark.session('spark://HOST:PORT')"
+)
+"""What is said of a session at level none."""
 
 NODE = "NODE"
 """Attribute of an executor, from `SPARK_EXECUTOR_ATTRIBUTE_NODE` in its environment: the name of the machine that it is
@@ -160,7 +166,7 @@ def refuse_silence(master_url: str) -> None:
 
 
 def level_of(spark: Any) -> str:
-    """The level of a session: `hard` if it has Headworks's task scheduler, else `soft`.
+    """The level of a session: `hard` if it has Headworks's task scheduler, else `none`.
 
     Raises:
         EngineError: It is a Spark Connect session, or it was stopped.
@@ -170,7 +176,7 @@ def level_of(spark: Any) -> str:
             "this is a Spark Connect session, and Connect does not reach the driver, where tasks are placed: "
             "make a classic session with headworks_spark.session('spark://HOST:PORT')"
         )
-    return HARD if _is_hard(scala_context(spark.sparkContext).taskScheduler()) else SOFT
+    return HARD if _is_hard(scala_context(spark.sparkContext).taskScheduler()) else NONE
 
 
 def _is_hard(scheduler: Any) -> bool:

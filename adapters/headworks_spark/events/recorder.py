@@ -6,8 +6,9 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any, Self
 
+from headworks_spark.driver.classes import made
 from headworks_spark.driver.gateway import stop_if_alive
-from headworks_spark.driver.listening import listen
+from headworks_spark.driver.listening import EventQueue
 from headworks_spark.driver.session import located
 from headworks_spark.events.event import JobEnd, QueryEnded, QueryProgress, StageCompleted, parse
 from headworks_spark.events.history import History, Shuffle
@@ -16,7 +17,6 @@ from headworks_spark.events.shuffle import read_sizes
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from headworks_spark.driver.listening import EventQueue
     from headworks_spark.events.event import ExecutorAdded
     from headworks_spark.events.history import Job
 
@@ -44,6 +44,7 @@ class EventRecorder:
         self._changed = threading.Condition(threading.RLock())
         self._history = History()
         self._queue: EventQueue | None = None
+        self._sizes: Any = None
         self._thread: threading.Thread | None = None
         self._lost = 0
         self._open = False
@@ -56,10 +57,15 @@ class EventRecorder:
         return self._lost + (self._queue.dropped if self._queue else 0)
 
     def start(self) -> Self:
-        """Begin to listen; does nothing if it listens already."""
+        """Begin to listen; does nothing if it listens already.
+
+        Raises:
+            EngineError: The session has no jar of the adapter's, and none can be compiled.
+        """
         if self._queue is not None:
             return self
-        self._queue = listen(self._context, self._capacity)
+        self._sizes = made("ShuffleSizes")
+        self._queue = EventQueue(self._context, self._capacity)
         # Those that come later tell by themselves.
         known = located(self._spark, alive=False).values()
         self._history.nodes.update({host: node for node, host in known if node != host})
@@ -172,6 +178,6 @@ class EventRecorder:
 
     def _ask_tracker(self, event: StageCompleted) -> None:
         for target, reduces, maps in self._history.shuffles_written(event):
-            sizes = read_sizes(maps, reduces)
+            sizes = read_sizes(self._sizes, maps, reduces)
             if sizes is not None:
                 self._history.add_shuffle(Shuffle(source=event.stage, target=target, sizes=sizes))

@@ -6,13 +6,11 @@ the tasks' own metrics are exact, but name no sender. Sizes scaled to the metric
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
-
-from headworks_spark.driver.gateway import running_gateway
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -39,26 +37,21 @@ class ShuffleTraffic:
     rows: NDArray[np.float64]
 
 
-def read_sizes(maps: Mapping[int, int], reduces: int) -> NDArray[np.float32] | None:
+def read_sizes(tracker: Any, maps: Mapping[int, int], reduces: int) -> NDArray[np.float32] | None:
     """Bytes of each block that some map tasks wrote, in one call to the driver of this process.
 
     Args:
+        tracker: A `headworks.spark.ShuffleSizes` of its JVM.
         maps: Partition of each map id (the id of the successful task attempt).
         reduces: Number of reduce partitions.
 
     Returns:
-        float32 (maps, reduces), or None: it is too large, Spark has forgotten it, or the driver lacks the adapter's jar
-        (level soft).
+        float32 (maps, reduces), or None: it is too large, or Spark has forgotten it.
     """
-    # py4j is optional: a list of plugins imports this module without it.
-    from py4j.java_gateway import JavaClass
-
-    # py4j gives a JavaPackage for a class that the driver does not have, and raises nothing.
-    helper = running_gateway().jvm.headworks.spark.ShuffleSizes
-    if len(maps) * reduces > MAX_CELLS or not isinstance(helper, JavaClass):
+    if len(maps) * reduces > MAX_CELLS:
         return None
     # One row a map task: its id, then the bytes of each reduce partition, as Java writes longs (big-endian).
-    rows = np.frombuffer(helper.read(max(maps), reduces), dtype=">i8").reshape(-1, reduces + 1)
+    rows = np.frombuffer(tracker.read(max(maps), reduces), dtype=">i8").reshape(-1, reduces + 1)
     sizes = np.zeros((max(maps.values()) + 1, reduces), dtype=np.float32)
     for row in rows:
         if row[0] in maps:

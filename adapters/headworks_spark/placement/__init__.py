@@ -1,1 +1,1 @@
-"""Places of tasks, at level hard (a table in the driver) and level soft (preferred locations)."""
+"""Places of tasks: a table in the driver, and the right to have it obeyed."""

@@ -11,9 +11,9 @@ from headworks.errors import EngineError
 from headworks.model import FrozenMap
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
-    from headworks_spark.placement.table import Place
+    from headworks_spark.placement.table import Place, PlacementTable
 
 LOG = logging.getLogger("headworks.spark")
 """The adapter's logger; what fails beside a user's query goes here and nowhere else."""
@@ -22,67 +22,11 @@ SECONDS = 30.0
 if smaller, a driver that is paused (a collection of garbage, a debugger) loses them and has to ask again."""
 
 
-class Placement(Protocol):
-    """Places of tasks by scope, at some level; a table is granted to a holder, who has to renew it."""
+class Places(Protocol):
+    """The right to place tasks, until it is closed."""
 
-    @property
-    def level(self) -> str:
-        """`hard` or `soft`."""
-
-    @property
-    def failures(self) -> Sequence[str]:
-        """Reasons why Spark could not be told, latest last."""
-
-    def push(self, scope: str, hosts: Mapping[Place, str], signatures: Mapping[int, str] = FrozenMap()) -> None:
-        """Replace the table of a scope.
-
-        Args:
-            scope: Id of a streaming query, job group, or local property `headworks.scope`.
-            hosts: Host of each (stage ordinal, partition).
-            signatures: Signature of the stage that is meant, by ordinal (`JobStart.signature`).
-        """
-
-    def hold(self, scope: str) -> None:
-        """Have each stage of a scope wait before it begins, where the level can; else leave it to Spark."""
-
-    def held(self, scope: str) -> bool:
-        """True while the stages of a scope wait."""
-
-    def read(self, scope: str) -> dict[Place, str]:
-        """The table of a scope."""
-
-    def left(self, scope: str) -> dict[str, int]:
-        """Tasks of a scope that were not run where asked, by reason."""
-
-    def changed(self, scope: str) -> float:
-        """Time at which the table of a scope was last replaced."""
-
-    def grant(self, scope: str, holder: str, group: str | None, seconds: float) -> None:
-        """Let the table of a scope lapse unless it is renewed.
-
-        Args:
-            holder: Name of who renews it.
-            group: The job group that it holds for, None: any.
-            seconds: Time until it lapses.
-        """
-
-    def renew(self, scope: str, holder: str, seconds: float) -> bool:
-        """Put off the end of a table; False if it is over.
-
-        Args:
-            holder: Name that it was granted to.
-            seconds: Time until it lapses.
-        """
-
-    def holds(self, scope: str, group: str | None) -> bool:
-        """True unless the table lapsed or is another group's."""
-
-    def drop(self, scope: str, holder: str) -> None:
-        """Leave the tasks of a scope to Spark, if the table is this holder's.
-
-        Args:
-            holder: Name that it was granted to.
-        """
+    def close(self) -> None:
+        """Leave every task to Spark. Idempotent."""
 
 
 class Lease:
@@ -93,12 +37,11 @@ class Lease:
 
     def __init__(
         self,
-        placement: Placement,
+        placement: PlacementTable,
         run: str | None = None,
         *,
         seconds: float = SECONDS,
         healthy: Callable[[], bool] = lambda: True,
-        on_close: Callable[[], None] = lambda: None,
     ) -> None:
         """Prepare; the first `push` begins.
 
@@ -107,28 +50,16 @@ class Lease:
                 of it. None is no query.
             seconds: Time after which the table lapses when it is not renewed.
             healthy: Asked before each renewal; False lets the table lapse.
-            on_close: Called once, after what was asked has been taken back.
         """
         self._placement = placement
         self._run = run
         self._seconds = seconds
         self._healthy = healthy
-        self._on_close = on_close
         self._holder = str(uuid.uuid4())
         self._scopes: set[str] = set()
         self._lock = threading.RLock()
         self._closed = threading.Event()
         self._thread: threading.Thread | None = None
-
-    @property
-    def level(self) -> str:
-        """`hard` or `soft`."""
-        return self._placement.level
-
-    @property
-    def failures(self) -> Sequence[str]:
-        """Reasons why Spark could not be told, latest last."""
-        return self._placement.failures
 
     @property
     def closed(self) -> bool:
@@ -148,14 +79,12 @@ class Lease:
             signatures: Signature of the stage that is meant, by ordinal (`JobStart.signature`).
 
         Raises:
-            EngineError: The lease is closed, or the query cannot be placed.
+            EngineError: The lease is closed.
         """
         self._ask(scope, lambda: self._placement.push(scope, hosts, signatures))
 
     def hold(self, scope: str) -> None:
         """Have each stage of a scope wait before it begins, in place of its table, until this lease lapses or ends.
-
-        At level soft nothing can wait, and the scope is left to Spark.
 
         Args:
             scope: Id of the streaming query.
@@ -208,7 +137,6 @@ class Lease:
                 LOG.debug("places were not taken back: %s", error)
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join()
-        self._on_close()
 
     def _keep(self) -> None:
         while not self._closed.wait(self._seconds / 3):

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from headworks.errors import EngineError
 from headworks.model import FrozenMap
 from headworks_spark.driver.gateway import running_gateway
-from headworks_spark.driver.session import HARD, level_of
+from headworks_spark.driver.session import HARD, NOT_OURS, level_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,9 +32,6 @@ class PlacementTable:
     resolved when a task is queued: where no executor that may run it is on its host, a task runs anywhere.
     """
 
-    level: ClassVar[str] = HARD
-    failures: ClassVar[tuple[str, ...]] = ()
-    """None: a table that cannot be pushed is an error at once."""
     _table: Any
     _leases: Any
     _counts: Any
@@ -47,12 +44,8 @@ class PlacementTable:
         Raises:
             EngineError: The session does not have Headworks's task scheduler.
         """
-        level = level_of(spark)
-        if level != HARD:
-            raise EngineError(
-                f"this session is at level {level}, which cannot place tasks: "
-                "make it with headworks_spark.session('spark://HOST:PORT')"
-            )
+        if level_of(spark) != HARD:
+            raise EngineError(NOT_OURS)
         found = running_gateway().jvm.headworks.spark
         return cls(found.PlacementTable, found.TableLease, found.PlacementCounts)
 

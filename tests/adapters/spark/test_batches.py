@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import json
-import logging
 
 import pytest
 
@@ -13,14 +12,13 @@ from adapters.spark.spark_jobs import HOSTS, PARTITIONS, job_hosts, patience
 from headworks.control.loop import Control
 from headworks.errors import EngineError
 from headworks.model import Slot
-from headworks_spark.driver.advice import _common, _soft
+from headworks_spark.driver.advice import _weak
 from headworks_spark.events.batch import is_adaptive, last_batch, main_job
 from headworks_spark.events.event import parse
 from headworks_spark.events.history import History
 from headworks_spark.monitor import observe
-from headworks_spark.placement.soft import placed_batches
 
-CLEAN = {"spark.sql.adaptive.enabled": "false", "spark.shuffle.reduceLocality.enabled": "false"}
+CLEAN = {"spark.sql.adaptive.enabled": "false"}
 
 
 def jobs(*found):
@@ -90,9 +88,9 @@ def test_adaptive_execution_skips_stages_of_the_same_query_and_a_broadcast_does_
         ("spark.dynamicAllocation.enabled", "true", "count as a backlog"),
     ],
 )
-def test_settings_that_weaken_both_levels_are_said(setting, value, said):
-    assert list(_common(CLEAN)) == list(_soft(CLEAN)) == []
-    (found,) = _common(CLEAN | {setting: value})
+def test_settings_that_keep_tasks_from_their_places_are_said(setting, value, said):
+    assert list(_weak(CLEAN)) == []
+    (found,) = _weak(CLEAN | {setting: value})
     assert found.startswith(f"{setting} is true: ")
     assert said in found
 
@@ -248,24 +246,3 @@ def test_a_query_whose_batches_change_their_shape_is_looked_at_anew(spark, conne
     finally:
         follower.stop()
         query.stop()
-
-
-@pytest.mark.spark
-@pytest.mark.slow
-def test_a_placement_that_breaks_is_logged_once_for_each_reason(spark, tmp_path, caplog):
-    done = []
-
-    def hosts(_count):
-        raise NameError("name 'hots' is not defined")
-
-    caplog.set_level(logging.WARNING, "headworks.spark")
-    place = placed_batches(lambda _frame, batch: done.append(batch), hosts)
-    query = rates(spark).writeStream.foreachBatch(place).option("checkpointLocation", str(tmp_path)).start()
-    try:
-        for _ in patience():
-            if len(done) > 2:
-                break
-    finally:
-        query.stop()
-    said = [each.getMessage() for each in caplog.records if "left to Spark" in each.getMessage()]
-    assert said == ["batch 0 and those that fail alike are left to Spark: NameError: name 'hots' is not defined"]

@@ -117,11 +117,11 @@ def test_without_a_placement_nothing_is_done(target: SparkTarget) -> None:
     plugin.headworks_execute(target, plan(0))
     unable = attrs.evolve(target, placement=None)
     (objection,) = plugin.headworks_preflight(unable, plan(1))
-    assert "cannot be placed" in objection
+    assert "so that no task is placed: start it on a standalone cluster" in objection
     receipt = plugin.headworks_execute(unable, plan(1))
     assert not receipt.done
-    assert all(not step.done and "cannot be placed" in step.message for step in receipt.steps)
+    assert all(not step.done and step.message == objection for step in receipt.steps)
     assert plugin.headworks_rollback(target, receipt).steps == ()
     assert target.asked() == plan(0).assignment
-    with pytest.raises(EngineError, match=r"SparkTarget\.placement is None"):
+    with pytest.raises(EngineError, match="does not have Headworks's task scheduler"):
         unable.ask({})

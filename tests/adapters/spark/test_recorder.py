@@ -8,6 +8,7 @@ import pytest
 
 from adapters.spark.spark_jobs import HOSTS
 from headworks_spark.driver import listening
+from headworks_spark.driver.classes import made
 from headworks_spark.driver.gateway import scala_context
 from headworks_spark.driver.session import executors
 from headworks_spark.events.recorder import EventRecorder
@@ -107,24 +108,4 @@ def test_bytes_go_from_the_executors_that_wrote_to_those_that_read(spark):
 
 
 def test_a_shuffle_that_spark_does_not_know_has_no_sizes(spark):
-    assert read_sizes({10**9: 0}, 4) is None
-
-
-def test_the_driver_s_queue_tells_what_spark_s_own_json_tells(spark):
-    """Both ways to hear, side by side on one job."""
-    from headworks_spark.driver.listening import DriverEventQueue, PythonEventQueue, listen
-    from headworks_spark.events.event import parse
-
-    context = spark.sparkContext
-    queues = [listen(context, 1000), PythonEventQueue(context, 1000)]
-    assert isinstance(queues[0], DriverEventQueue)
-    count(spark, "both")
-    scala_context(context).listenerBus().waitUntilEmpty()
-    heard = []
-    for each in queues:
-        each.close()
-        texts = [text for _ in range(3) for text in each.take()]
-        heard.append([event for event in map(parse, texts) if event is not None])
-        assert each.dropped == 0
-    assert heard[0] == heard[1]
-    assert len(heard[0]) > 10
+    assert read_sizes(made("ShuffleSizes"), {10**9: 0}, 4) is None

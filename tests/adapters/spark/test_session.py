@@ -41,7 +41,7 @@ builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "fa
 builder = builder.config("spark.plugins", PLACEMENT).config("spark.jars", str(scheduler_jar(spark_home())))
 spark = builder.config("spark.dynamicAllocation.enabled", "true").getOrCreate()
 with headworks_spark.connect(spark) as connection:
-    print("warnings:", [each.split(" ")[0] for each in connection.warnings])
+    print("warnings:", *connection.warnings)
 print(scale(SparkTarget(spark=spark, topology=Topology(id="t"), scope="t", stages={}), 1, ["h"]).steps)
 print("level:", level_of(spark))
 def refuse(action):
@@ -211,18 +211,15 @@ def test_yarn_needs_a_folder_of_its_settings(monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.spark
 @pytest.mark.slow
-def test_an_ordinary_session_is_soft_and_told_what_to_do(java: None) -> None:
+def test_an_ordinary_session_places_nothing_and_is_told_what_to_do(java: None) -> None:
     done = run(ORDINARY_SESSION)
     warned, scaled, level, cannot_place, stopped, no_jar = done.stdout.splitlines()
-    assert warned == (
-        "warnings: ['spark.sql.adaptive.enabled', 'spark.dynamicAllocation.enabled', "
-        "'spark.shuffle.reduceLocality.enabled']"
-    ), done.stderr
+    assert "no task is placed: start it on a standalone cluster" in warned, done.stderr
     assert scaled.count("done=False") == scaled.count("Step(") == 1
     assert "Spark would undo it" in scaled
-    assert level == "level: soft", done.stderr
+    assert level == "level: none", done.stderr
     assert "Headworks places no task under local[1]: its task scheduler runs on standalone clusters" in done.stderr
-    assert "level soft, which cannot place tasks: make it with" in cannot_place
+    assert "--jars JAR --conf spark.plugins=headworks.spark.PlacementPlugin" in cannot_place
     assert "was stopped" in stopped
     assert "was started without" in no_jar
 

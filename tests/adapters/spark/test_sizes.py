@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from headworks.model import Component, Topology
+from headworks_spark.driver.operators import PlanNode, by_stage
 from headworks_spark.events.sizes import amount, executor_memory, megabytes, state_of
 
 PROGRESS = "org.apache.spark.sql.streaming.StreamingQueryListener$QueryProgressEvent"
@@ -64,3 +65,20 @@ def test_state_is_in_equal_parts_on_the_tasks_of_the_stages_whose_operators_keep
     assert found([(), (), (0, 1)], (8e6, 4e6)) == {"end": 3.0}  # the one before only deals rows anew
     assert found([(), (1,), (0,)], (8e6, 4e6), {"end": 2}) == {"end": 2.0}
     assert found([(), (1,), (0,)], ()) == found([()], (8e6,)) == {}
+
+
+SOURCE = PlanNode("ShuffleExchangeExec", (PlanNode("MicroBatchScanExec"),))
+
+
+def test_operators_are_those_of_the_stage_above_their_exchange():
+    apart = PlanNode("StreamingDeduplicateExec", (SOURCE,), 1)
+    counted = PlanNode("StateStoreSaveExec", (PlanNode("ShuffleExchangeExec", (apart,)),), 0)
+    assert by_stage(PlanNode("WriteToDataSourceV2Exec", (counted,))) == ((), (1,), (0,))
+    assert by_stage(PlanNode("StateStoreSaveExec", (apart,), 0)) == ((), (0, 1))
+
+
+def test_both_sides_of_a_join_come_before_it_and_a_table_that_is_broadcast_is_no_stage():
+    left = PlanNode("ShuffleExchangeExec", (PlanNode("StateStoreSaveExec", (SOURCE,), 1),))
+    small = PlanNode("BroadcastExchangeExec", (SOURCE,))
+    right = PlanNode("ShuffleExchangeExec", (PlanNode("BroadcastHashJoinExec", (PlanNode("ScanExec"), small)),))
+    assert by_stage(PlanNode("StreamingSymmetricHashJoinExec", (left, right), 0)) == ((), (1,), (), (0,))

@@ -12,7 +12,6 @@ from pyspark import BarrierTaskContext, InheritableThread
 
 from adapters.spark.spark_jobs import HOSTS, PARTITIONS, patience, slow_stage
 from headworks_spark.driver.gateway import scala_context
-from headworks_spark.placement.soft import place_source
 from headworks_spark.placement.table import PlacementTable
 from patience import PATIENCE
 
@@ -162,13 +161,18 @@ def test_tasks_queue_for_one_core_longer_than_the_bound(
 
 
 def test_a_task_without_a_place_waits_as_spark_alone_lets_it(
-    spark: SparkSession, placement: PlacementTable, busy: None
+    spark: SparkSession, placement: PlacementTable, tmp_path: Path
 ) -> None:
-    """One task has a place, the other prefers the busy node by itself."""
+    """One task has a place, the other prefers the busy node, as its block is there."""
+    blocks = spark.sparkContext.parallelize(["placed", "left"], 2).cache()
+    placement.push("blocks", {(0, index): SMALL for index in range(2)})
+    spark.sparkContext.setJobGroup("blocks", "blocks")
+    assert blocks.count() == 2
     placement.push("mixed", {(0, 0): HOSTS[0]})
-    spark.sparkContext.setJobGroup("mixed", "mixed")
-    source = place_source(spark, ["placed", "left"], [HOSTS[1], SMALL])
-    ran = source.map(lambda item: (item, os.environ["SPARK_LOCAL_IP"])).collectAsMap()
+    with occupied(spark, placement, tmp_path / "end"):
+        spark.sparkContext.setJobGroup("mixed", "mixed")
+        ran = blocks.map(lambda item: (item, os.environ["SPARK_LOCAL_IP"])).collectAsMap()
+    blocks.unpersist()
     assert ran["placed"] == HOSTS[0]
     assert ran["left"] != SMALL
 

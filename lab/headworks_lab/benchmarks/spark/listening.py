@@ -16,15 +16,14 @@ import contextlib
 import os
 import statistics
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import psutil
 
 from headworks.cli.output import console, table
 from headworks_spark import session
 from headworks_spark.driver.gateway import running_gateway
-from headworks_spark.driver.listening import PythonEventQueue, listen
-from headworks_spark.events import recorder as recording
+from headworks_spark.driver.listening import EventQueue
 from headworks_spark.events.event import parse
 from headworks_spark.events.history import History
 from headworks_spark.events.recorder import CAPACITY, EventRecorder
@@ -38,7 +37,6 @@ if TYPE_CHECKING:
 TASKS = 1_000
 WARM_UP = 3
 LISTENING = ("spark-listener-group-shared", "Thread-")
-KINDS = {"queue in the driver (level hard)": listen, "listener in Python (level soft)": PythonEventQueue}
 
 
 def cpu(cluster: LocalSpark) -> float:
@@ -68,35 +66,34 @@ def job(spark: SparkSession) -> None:
 
 
 @contextlib.contextmanager
-def listening(spark: SparkSession, queue: Any) -> Iterator[EventRecorder | None]:
-    """A recorder with this queue; None listens to nothing."""
-    if queue is None:
+def listening(spark: SparkSession, *, heard: bool) -> Iterator[EventRecorder | None]:
+    """A recorder; None where nothing listens."""
+    if not heard:
         yield None
         return
-    recording.listen = queue
     with EventRecorder(spark) as found:
         yield found
 
 
-def measure(spark: SparkSession, cluster: LocalSpark, queue: Any) -> tuple[float, float, float]:
+def measure(spark: SparkSession, cluster: LocalSpark, *, heard: bool) -> tuple[float, float, float]:
     """CPU seconds of everything and of what listens alone, and wall seconds of the job."""
-    with listening(spark, queue) as recorder:
+    with listening(spark, heard=heard) as recorder:
         since, began = time.time(), time.perf_counter()
         before, own, threads = cpu(cluster), time.process_time(), listening_threads()
         job(spark)
         wall = time.perf_counter() - began
         if recorder is not None:
-            (heard,) = recorder.wait(None, 1, since=since - 1.0, timeout=60)
-            assert len(heard.tasks) > TASKS
+            (ended,) = recorder.wait(None, 1, since=since - 1.0, timeout=60)
+            assert len(ended.tasks) > TASKS
             assert not recorder.dropped
         alone = time.process_time() - own + listening_threads() - threads
         time.sleep(0.5)
         return cpu(cluster) - before, alone, wall
 
 
-def taken(spark: SparkSession, queue: Any) -> tuple[int, float, float]:
+def taken(spark: SparkSession) -> tuple[int, float, float]:
     """Events of a job that wait until it is over, and CPU seconds to take and parse them: driver, this process."""
-    heard, history, events = queue(spark.sparkContext, CAPACITY), History(), 0
+    heard, history, events = EventQueue(spark.sparkContext, CAPACITY), History(), 0
     job(spark)
     time.sleep(2.0)
     before, own = _cpu(running_gateway().proc.pid), time.process_time()
@@ -114,12 +111,12 @@ def quartiles(values: list[float]) -> str:
     return f"{middle:.3f} ({low:.2f}-{high:.2f})"
 
 
-def compare(spark: SparkSession, cluster: LocalSpark, queue: Any, pairs: int) -> list[str]:
+def compare(spark: SparkSession, cluster: LocalSpark, pairs: int) -> list[str]:
     """A row of the table."""
     with_it, without = [], []
     for number in range(pairs):
         for kind, rows in sorted([(1, with_it), (0, without)], reverse=bool(number % 2), key=lambda each: each[0]):
-            rows.append(measure(spark, cluster, queue if kind else None))
+            rows.append(measure(spark, cluster, heard=bool(kind)))
         one, other = with_it[-1], without[-1]
         console(stderr=True).print(
             f"pair {number}: CPU {other[0]:.2f} s, with {one[0]:.2f}; wall {other[2]:.2f}, {one[2]:.2f}"
@@ -133,22 +130,17 @@ def compare(spark: SparkSession, cluster: LocalSpark, queue: Any, pairs: int) ->
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pairs", type=int, default=12)
-    parser.add_argument("--soft", action="store_true", help="also the listener in Python")
     words = parser.parse_args()
     with LocalSpark(worker_specs((2,))) as cluster:
         spark = session(cluster.master_url, hosts=["127.0.0.2"])
         for _ in range(WARM_UP):
             job(spark)
-        alone = [taken(spark, listen) for _ in range(3)]
+        alone = [taken(spark) for _ in range(3)]
         console(stderr=True).print(alone)
-        rows = [
-            [name, *compare(spark, cluster, queue, words.pairs)]
-            for name, queue in KINDS.items()
-            if words.soft or queue is listen
-        ]
+        row = compare(spark, cluster, words.pairs)
         spark.stop()
-    columns = ("listening", "CPU s without", "with", "threads", "CPU ratio", "wall ratio")
-    console().print(table(f"{TASKS} tasks, {words.pairs} pairs", columns, rows))
+    columns = ("CPU s without", "with", "threads", "CPU ratio", "wall ratio")
+    console().print(table(f"{TASKS} tasks, {words.pairs} pairs", columns, [row]))
     events, driver, own = (statistics.median(column) for column in zip(*alone, strict=True))
     console().print(
         f"taking and parsing its {events:.0f} events alone: driver {driver:.3f}, this process {own:.3f} CPU s"

@@ -9,8 +9,6 @@ import scala.collection.Iterator;
 
 /** What the driver's map output tracker knows of a shuffle, in one call. */
 public final class ShuffleSizes {
-    private ShuffleSizes() {}
-
     /**
      * Reads the shuffle that a map task wrote for.
      *
@@ -19,7 +17,7 @@ public final class ShuffleSizes {
      * @return big-endian longs, a row for each map output: map id, then bytes of each reduce partition;
      *     nothing if the shuffle is not known any more
      */
-    public static byte[] read(long mapId, int reduces) {
+    public byte[] read(long mapId, int reduces) {
         MapOutputTrackerMaster tracker = (MapOutputTrackerMaster) SparkEnv.get().mapOutputTracker();
         Iterator shuffles = tracker.shuffleStatuses().valuesIterator();
         while (shuffles.hasNext()) {

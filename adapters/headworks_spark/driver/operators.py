@@ -11,18 +11,9 @@ from headworks_spark.driver.gateway import stream_execution
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-JOIN = "StreamingSymmetricHashJoinExec"
-"""Operator whose stores have names of their own, up to the second format of its state."""
-JOIN_STORES = (
-    "left-keyToNumValues",
-    "left-keyWithIndexToValue",
-    "right-keyToNumValues",
-    "right-keyWithIndexToValue",
-)
-"""Names of the stores of a stream-stream join in these formats; every other operator has one, `default`."""
 STATEFUL = frozenset(
     {
-        JOIN,
+        "StreamingSymmetricHashJoinExec",
         "StateStoreSaveExec",
         "SessionWindowStateStoreSaveExec",
         "StreamingDeduplicateExec",
@@ -43,31 +34,23 @@ OTHER_JOBS = frozenset({"BroadcastExchangeExec", "ReusedExchangeExec"})
 
 
 @attrs.frozen
-class Operator:
-    """A stateful operator: its number in the query, and the names of its stores."""
-
-    number: int
-    stores: tuple[str, ...] = ("default",)
-
-
-@attrs.frozen
 class PlanNode:
-    """An operator of a physical plan; `state` is None of one that keeps none."""
+    """An operator of a physical plan; `state` is its number among those that keep state, None where it keeps none."""
 
     name: str
     children: tuple[PlanNode, ...] = ()
-    state: Operator | None = None
+    state: int | None = None
 
 
-def by_stage(plan: PlanNode) -> tuple[tuple[Operator, ...], ...]:
-    """The stateful operators of each stage of a plan's job, by the ordinal of the stage.
+def by_stage(plan: PlanNode) -> tuple[tuple[int, ...], ...]:
+    """Numbers of the stateful operators of each stage of a plan's job, by the ordinal of the stage.
 
     RDDs are made from the leaves to the root, children from left to right: so are the stages numbered.
     """
     return (*_below(plan), tuple(_own(plan)))
 
 
-def _own(node: PlanNode) -> Iterator[Operator]:
+def _own(node: PlanNode) -> Iterator[int]:
     """Operators of the stage that a node is in."""
     if node.state is not None:
         yield node.state
@@ -76,7 +59,7 @@ def _own(node: PlanNode) -> Iterator[Operator]:
             yield from _own(child)
 
 
-def _below(node: PlanNode) -> Iterator[tuple[Operator, ...]]:
+def _below(node: PlanNode) -> Iterator[tuple[int, ...]]:
     """The stages below the one that a node is in, those that are read first."""
     for child in node.children:
         if child.name in EXCHANGES:
@@ -95,13 +78,5 @@ def _read(node: Any) -> PlanNode:
     name = node.getClass().getSimpleName()
     children = node.children()
     found = tuple(_read(children.apply(index)) for index in range(children.size()))
-    return PlanNode(name, found, _state(node, name) if name in STATEFUL else None)
-
-
-def _state(node: Any, name: str) -> Operator | None:
-    info = node.stateInfo()
-    if info.isEmpty():
-        return None
-    # From the third format on a join has one store with column families.
-    named = name == JOIN and node.stateFormatVersion() < 3
-    return Operator(info.get().operatorId(), JOIN_STORES if named else ("default",))
+    info = node.stateInfo() if name in STATEFUL else None
+    return PlanNode(name, found, None if info is None or info.isEmpty() else info.get().operatorId())
