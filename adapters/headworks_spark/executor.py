@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from headworks.errors import EngineError
 from headworks.model import STARVED, FrozenMap, Receipt, Step
 from headworks.model.scaling import rescale_differences, rescale_refusals
-from headworks_spark.driver.advice import ADAPTIVE, warnings
-from headworks_spark.driver.session import NOT_OURS, executors, level_of
+from headworks_spark.driver.advice import warnings
+from headworks_spark.driver.session import ADAPTIVE, NOT_OURS, executors, level_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

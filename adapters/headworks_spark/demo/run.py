@@ -14,7 +14,7 @@ from headworks.report.format import percent
 from headworks_local.process import output_to
 from headworks_spark.demo.flights import FlightsQuery
 from headworks_spark.demo.phases import ComparedScheduler, MeasuredPlacement, alone, carry_out, question, warm_up
-from headworks_spark.driver.session import session
+from headworks_spark.driver.session import ONE_JOB, session
 from headworks_spark.events.recorder import EventRecorder
 from headworks_spark.local.cluster import LocalSpark
 
@@ -119,7 +119,8 @@ def _query(
 ) -> Iterator[tuple[SparkTarget, FlightsQuery, Any]]:
     """The session with the running flights query; both are stopped at the end."""
     with output_to(folder / "driver.log"):
-        spark = session(cluster.master_url, "headworks demo", hosts=[worker.host for worker in cluster.workers])
+        hosts = [worker.host for worker in cluster.workers]
+        spark = session(cluster.master_url, "headworks demo", hosts=hosts, **ONE_JOB)
     try:
         with EventRecorder(spark) as recorder:
             flights = FlightsQuery(folder=folder)

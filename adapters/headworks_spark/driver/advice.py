@@ -6,15 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from headworks.errors import EngineError
 from headworks_spark.driver.gateway import running_gateway, trigger_of
-from headworks_spark.driver.session import HARD, NOT_OURS, level_of
+from headworks_spark.driver.session import ADAPTIVE, HARD, NOT_OURS, level_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from pyspark.sql import SparkSession
 
-ADAPTIVE = "spark.sql.adaptive.enabled"
-"""Spark's setting of adaptive execution, which a session may change at any time."""
 DYNAMIC = "spark.dynamicAllocation.enabled"
 """Spark's setting of dynamic allocation, fixed at the start of a session."""
 REFUSED = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import re
 import socket
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
+LOG = logging.getLogger("headworks.spark")
 PREFIX = "local-cluster-hw://"
 """Master URLs with it are given Headworks's cluster manager, with Spark's own backend of a standalone cluster. It
 begins as Spark's local-cluster does: under any other, Spark gives an executor one core, not all cores of its Worker."""
@@ -58,14 +60,11 @@ HANDED_ON = {
 }
 """Executors that are told to go end their tasks first, and hand on the shuffle files that later stages read: they look
 each second, by default each half minute, whether all are elsewhere."""
-SETTINGS = {
-    "spark.speculation": "false",
-    "spark.sql.adaptive.enabled": "false",
-    "spark.scheduler.minRegisteredResourcesRatio": "1.0",
-    "spark.ui.showConsoleProgress": "false",
-    **HANDED_ON,
-}
-"""One job a query (adaptive execution makes several, so stages could not be told by ordinal), one try a task."""
+ADAPTIVE = "spark.sql.adaptive.enabled"
+"""Spark's setting of adaptive execution, which a session may change at any time."""
+ONE_JOB: dict[str, Any] = {ADAPTIVE: "false"}
+"""Stages are told by their rank in their job, and adaptive execution makes a job of each exchange."""
+SETTINGS = {"spark.ui.showConsoleProgress": "false", **HANDED_ON}
 
 BEHIND = "SPARK_DIST_CLASSPATH"
 """What this variable names comes last in the class path of a JVM that Spark's scripts start."""
@@ -89,7 +88,8 @@ def session(
         hosts: Return when an executor is alive on each of these.
         timeout: Seconds to wait for them.
         usage: Also load the executor plugin that measures CPU and memory of executors with their Python workers.
-        conf: Further settings; they win over Headworks's.
+        conf: Further settings; they win over Headworks's. Without `spark.sql.adaptive.enabled` among them it is set to
+            false, and a warning says so.
 
     Raises:
         EngineError: There is no Java, the URL is none of a standalone cluster, nor `yarn`, no Master answers there, a
@@ -105,7 +105,13 @@ def session(
     address = master_url.removeprefix("spark://")
     plugins = [PLACEMENT] * (master_url == YARN) + [PLUGIN] * usage
     loaded = {"spark.plugins": ",".join(plugins), "spark.jars": jar} if plugins else {}
-    settings = SETTINGS | near(master_url) | loaded | conf
+    if ADAPTIVE not in conf:
+        LOG.warning(
+            "%s is set to false, as adaptive execution makes a job of each exchange of DataFrames and stateless queries, "
+            "which is not placed: pass it to session(...)",
+            ADAPTIVE,
+        )
+    settings = SETTINGS | ONE_JOB | near(master_url) | loaded | conf
     # The class path of a driver JVM is read once, at its start: the jar has to be in the environment by then.
     with behind(jar):
         spark = _start(home, master_url if master_url == YARN else PREFIX + address, app_name, settings)

@@ -93,7 +93,8 @@ class PlacementTable:
         it (dead, leaving, excluded, or of another resource profile); `held`: it was to wait, and did so for longer than
         `spark.headworks.hold`; `busy`: its host took no task of the stage for
         longer than `spark.headworks.wait`; `barrier`: all tasks of a barrier stage have to start at once;
-        `shape`: it was another stage than the one that was planned, by its signature; `fault`: Headworks's own code
+        `shape`: it was another stage than the one that was planned, by its signature; `adaptive`: adaptive execution
+        made its exchange a job of its own, whose stages have other ranks; `fault`: Headworks's own code
         failed in the driver, which `connection.warnings` tells, and places nothing more of the scope.
         """
         rows = (row.split(" ") for row in self._counts.read(scope).splitlines())

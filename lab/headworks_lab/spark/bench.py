@@ -23,7 +23,7 @@ from headworks_local.isolated.limits import NodeLimits
 from headworks_local.lifetime import lifetime
 from headworks_local.process import output_to
 from headworks_spark.driver.gateway import own_jvm, stop_if_alive
-from headworks_spark.driver.session import session
+from headworks_spark.driver.session import ONE_JOB, session
 from headworks_spark.local.cluster import LocalSpark, WorkerSpec
 
 if TYPE_CHECKING:
@@ -139,7 +139,8 @@ class SparkBench:
         cluster = enter(LocalSpark(specs, apart=apart))
         enter(own_jvm())
         with output_to(folder / "driver.log"):
-            spark = session(cluster.master_url, "headworks sweep", hosts=[each.host for each in cluster.workers])
+            hosts = [each.host for each in cluster.workers]
+            spark = session(cluster.master_url, "headworks sweep", hosts=hosts, **ONE_JOB)
         self._running.callback(stop_if_alive, spark.stop)
         return Standing(nodes=fixed(asked), cluster=cluster, spark=spark, folder=folder)
 

@@ -21,6 +21,7 @@ HOSTS = ("127.0.0.2", "127.0.0.3", "127.0.0.4")
 TYPES = {"127.0.0.2": "i5", "127.0.0.3": "pentium"}
 """Types of machines; the third node does not say its own."""
 SETTINGS = {
+    "spark.sql.adaptive.enabled": "false",
     "spark.sql.shuffle.partitions": "6",
     "spark.ui.retainedJobs": "100",
     "spark.ui.retainedStages": "200",

@@ -17,6 +17,7 @@ from headworks_spark.events.batch import is_adaptive, last_batch, main_job
 from headworks_spark.events.event import parse
 from headworks_spark.events.history import History
 from headworks_spark.monitor import observe
+from headworks_spark.placement.table import PlacementTable
 
 CLEAN = {"spark.sql.adaptive.enabled": "false"}
 
@@ -133,6 +134,23 @@ def test_a_stateless_query_with_adaptive_execution_is_refused(spark, connection,
             connection.target(query)
     finally:
         query.stop()
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_the_exchanges_of_a_job_with_adaptive_execution_are_left_to_spark_by_name(spark):
+    """Each is a job of one stage, which has the rank of another one."""
+    places, last = PlacementTable.of(spark), HOSTS[2]
+    places.push("adaptive", {(stage, at): last for stage in range(3) for at in range(PARTITIONS)})
+    spark.conf.set("spark.sql.adaptive.enabled", "true")
+    spark.sparkContext.setJobGroup("adaptive", "adaptive")
+    try:
+        left, right = (spark.range(0, 600, 1, PARTITIONS).repartition(PARTITIONS, "id") for _ in range(2))
+        assert left.join(right.hint("merge"), "id").count() == 600
+        assert places.left("adaptive")["adaptive"] >= 2 * PARTITIONS
+    finally:
+        spark.conf.set("spark.sql.adaptive.enabled", "false")
+        places.clear("adaptive")
 
 
 @pytest.mark.spark

@@ -110,6 +110,7 @@ def test_what_fails_inside_is_told_and_stops_no_job(java: None, tmp_path: Path) 
         "follower: ended the driver's JVM is gone",
         "closed",
     ], done.stderr
+    assert "spark.sql.adaptive.enabled is set to false, as adaptive execution makes a job of each" in done.stderr
 
 
 def test_a_jar_for_another_spark_places_nothing_and_says_so(cluster: LocalSpark, tmp_path: Path) -> None:

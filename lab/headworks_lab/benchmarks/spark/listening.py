@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING
 import psutil
 
 from headworks.cli.output import console, table
-from headworks_spark import session
 from headworks_spark.driver.gateway import running_gateway
 from headworks_spark.driver.listening import EventQueue
+from headworks_spark.driver.session import ONE_JOB, session
 from headworks_spark.events.event import parse
 from headworks_spark.events.history import History
 from headworks_spark.events.recorder import CAPACITY, EventRecorder
@@ -132,7 +132,7 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=12)
     words = parser.parse_args()
     with LocalSpark(worker_specs((2,))) as cluster:
-        spark = session(cluster.master_url, hosts=["127.0.0.2"])
+        spark = session(cluster.master_url, hosts=["127.0.0.2"], **ONE_JOB)
         for _ in range(WARM_UP):
             job(spark)
         alone = [taken(spark) for _ in range(3)]

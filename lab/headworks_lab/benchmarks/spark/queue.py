@@ -12,8 +12,8 @@ import statistics
 from typing import TYPE_CHECKING
 
 from headworks.cli.output import console, table
-from headworks_spark import session
 from headworks_spark.driver.gateway import running_gateway
+from headworks_spark.driver.session import ONE_JOB, session
 from headworks_spark.local.cluster import LocalSpark, worker_specs
 from headworks_spark.placement.table import PlacementTable
 
@@ -55,7 +55,7 @@ def main() -> None:
     words = parser.parse_args()
     found: dict[bool, list[float]] = {False: [], True: []}
     with LocalSpark(worker_specs((2, 2))) as cluster:
-        spark = session(cluster.master_url, hosts=HOSTS, **{"spark.headworks.wait": "300s"})
+        spark = session(cluster.master_url, hosts=HOSTS, **ONE_JOB, **{"spark.headworks.wait": "300s"})
         for number in range(WARM_UP + words.pairs):
             for placed in (bool(number % 2), not number % 2):
                 used = measure(spark, words.tasks, placed=placed)

@@ -75,7 +75,7 @@ public final class Placement {
     private TaskSetManager placed(TaskSet set, int maxTaskFailures, String scope) {
         StageSignature found = StageSignature.of(scheduler.dagScheduler(), set);
         // All tasks of a barrier stage start at once or none does: to wait for places would be to wait for ever.
-        String reason = set.tasks()[0].isBarrier() ? "barrier" : "shape";
+        String reason = set.tasks()[0].isBarrier() ? "barrier" : found.isAdaptive ? "adaptive" : "shape";
         boolean meant = PlacementTable.held(scope) || PlacementTable.fits(scope, found);
         if (reason.equals("barrier") || !meant) {
             leave(set, scope, reason, found);
@@ -97,11 +97,17 @@ public final class Placement {
             PlacementCounts.add(scope, reason, tasks);
             if (said.size() < STAGES && said.add(scope + " " + reason + " " + found.ordinal + " " + found.text)) {
                 scheduler.log().warn("Headworks: stage " + found.ordinal + " of scope " + scope + " is left to Spark (" + reason
-                    + "): it is " + found.text + ", planned was "
-                    + (found.ordinal < 0 ? "what cannot be told, as another one ends in the same RDD"
-                        : PlacementTable.signature(scope, found.ordinal)));
+                    + "): it is " + found.text + ", planned was " + planned(scope, found));
             }
         }
+    }
+
+    private static String planned(String scope, StageSignature found) {
+        if (found.isAdaptive) {
+            return "a stage of one job, and spark.sql.adaptive.enabled makes a job of each exchange";
+        }
+        return found.ordinal < 0 ? "what cannot be told, as another one ends in the same RDD"
+            : PlacementTable.signature(scope, found.ordinal);
     }
 
     TaskSchedulerImpl scheduler() {

@@ -75,7 +75,7 @@ public final class PlacementTable {
     /** True if a stage is known for sure, and is the one that the table means. */
     static boolean fits(String scope, StageSignature found) {
         String planned = signature(scope, found.ordinal);
-        return found.ordinal >= 0 && (planned == null || planned.equals(found.text));
+        return found.ordinal >= 0 && !found.isAdaptive && (planned == null || planned.equals(found.text));
     }
 
     private static Map<String, String> of(String scope) {

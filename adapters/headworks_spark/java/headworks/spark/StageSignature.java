@@ -2,7 +2,9 @@ package headworks.spark;
 
 import java.util.TreeMap;
 import org.apache.spark.rdd.RDDOperationScope;
+import org.apache.spark.scheduler.ActiveJob;
 import org.apache.spark.scheduler.DAGScheduler;
+import org.apache.spark.scheduler.ShuffleMapStage;
 import org.apache.spark.scheduler.Stage;
 import org.apache.spark.scheduler.TaskSet;
 import org.apache.spark.storage.RDDInfo;
@@ -22,11 +24,14 @@ final class StageSignature {
     final String text;
     /** True if its tasks keep state from one batch to the next. */
     final boolean keepsState;
+    /** True if its job ends in an exchange, as adaptive execution makes them: ranks in it are not those of the plan. */
+    final boolean isAdaptive;
 
-    private StageSignature(int ordinal, String text, boolean keepsState) {
+    private StageSignature(int ordinal, String text, boolean keepsState, boolean isAdaptive) {
         this.ordinal = ordinal;
         this.text = text;
         this.keepsState = keepsState;
+        this.isAdaptive = isAdaptive;
     }
 
     /** A job is what a task set calls its priority. */
@@ -34,7 +39,7 @@ final class StageSignature {
         Option<?> own = scheduler.stageIdToStage().get((Object) Integer.valueOf(set.stageId()));
         Option<?> job = scheduler.jobIdToStageIds().get((Object) Integer.valueOf(set.priority()));
         if (own.isEmpty() || job.isEmpty()) {
-            return new StageSignature(-1, "unknown", true);
+            return new StageSignature(-1, "unknown", true, false);
         }
         Stage stage = (Stage) own.get();
         int rank = 0;
@@ -48,8 +53,10 @@ final class StageSignature {
             same += last == stage.rdd().id() ? 1 : 0;
             count++;
         }
-        return new StageSignature(
-            same == 1 ? rank : -1, count + " " + stage.numTasks() + " " + operators(stage), keepsState(stage));
+        Option<?> active = scheduler.jobIdToActiveJob().get((Object) Integer.valueOf(set.priority()));
+        boolean isAdaptive = active.isDefined() && ((ActiveJob) active.get()).finalStage() instanceof ShuffleMapStage;
+        String text = count + " " + stage.numTasks() + " " + operators(stage);
+        return new StageSignature(same == 1 ? rank : -1, text, keepsState(stage), isAdaptive);
     }
 
     /** Whether an RDD of the stage reads or writes state: an RDD without a name of its own has that of its class. */
