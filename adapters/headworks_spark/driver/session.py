@@ -107,8 +107,8 @@ def session(
     loaded = {"spark.plugins": ",".join(plugins), "spark.jars": jar} if plugins else {}
     if ADAPTIVE not in conf:
         LOG.warning(
-            "%s is set to false, as adaptive execution makes a job of each exchange of DataFrames and stateless queries, "
-            "which is not placed: pass it to session(...)",
+            "%s is set to false, as adaptive execution makes a job of each exchange of a DataFrame, "
+            "which is not placed: else pass it to session(...)",
             ADAPTIVE,
         )
     settings = SETTINGS | ONE_JOB | near(master_url) | loaded | conf

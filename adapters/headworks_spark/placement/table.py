@@ -91,8 +91,10 @@ class PlacementTable:
 
         `failed`: an attempt failed there, and the next ones went elsewhere; `gone`: no executor was there that may run
         it (dead, leaving, excluded, or of another resource profile); `held`: it was to wait, and did so for longer than
-        `spark.headworks.hold`; `busy`: its host took no task of the stage for
-        longer than `spark.headworks.wait`; `barrier`: all tasks of a barrier stage have to start at once;
+        `spark.headworks.hold`; `busy`: its host ran no task of the stage for
+        longer than `spark.headworks.wait`; `crowded:NODE`: the third batch in a row found the node so busy, and its
+        tasks wait no more until other places are asked for; `barrier`: all tasks of a barrier stage have to start at
+        once;
         `shape`: it was another stage than the one that was planned, by its signature; `adaptive`: adaptive execution
         made its exchange a job of its own, whose stages have other ranks; `fault`: Headworks's own code
         failed in the driver, which `connection.warnings` tells, and places nothing more of the scope.

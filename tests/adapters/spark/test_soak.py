@@ -271,7 +271,7 @@ def lost(spark, name, query):
 class Waits:
     """What Spark's own event log says: the longest time in which a stage with tasks to come began none.
 
-    The bound is for a busy node, and its count begins anew with each task that the node takes: so a stage begins
+    The bound is for a busy node, and its clock stands while the node runs a task of the stage: so a stage begins
     something within the bound, and within the time of a task where all cores are busy.
     """
 

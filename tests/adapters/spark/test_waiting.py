@@ -143,21 +143,31 @@ def test_within_the_bound_a_busy_node_is_waited_for(
     assert placement.left("patient") == {}
 
 
-@pytest.mark.matrix
-def test_tasks_queue_for_one_core_longer_than_the_bound(
+def test_tasks_queue_for_one_core_as_long_as_it_runs_their_stage(
     spark: SparkSession, placement: PlacementTable, wait: Any
 ) -> None:
-    """Every task that the node takes begins the wait anew, and long tasks are waited for once their time is known."""
+    """The clock of those that wait stands: each task takes as long as the bound."""
     wait("1s")
     placement.push("queue", {(0, index): SMALL for index in range(PARTITIONS)})
-    slow_stage(spark, "queue", 1.5)
-    for _ in range(5):  # a task that takes twice as long as the one before, on a busy machine, is not waited for
-        seen = placement.left("queue")
-        ran = set(slow_stage(spark, "queue", 1.5).values())
-        if ran == {SMALL}:
-            break
-    assert ran == {SMALL}
-    assert placement.left("queue") == seen
+    assert set(slow_stage(spark, "queue", 1.5).values()) == {SMALL}
+    assert placement.left("queue") == {}
+
+
+def test_a_node_that_others_keep_busy_is_left_after_three_batches_until_it_is_asked_again(
+    spark: SparkSession, placement: PlacementTable, wait: Any, busy: None
+) -> None:
+    wait("1s")
+    placement.push("crowded", {(0, index): SMALL for index in range(PARTITIONS)})
+    for jobs in (1, 2, 3):
+        slow_stage(spark, "crowded", 0.0)
+        assert placement.left("crowded") == {"busy": jobs * PARTITIONS}
+    wait(f"{PATIENCE:.0f}s")
+    slow_stage(spark, "crowded", 0.0)
+    assert placement.left("crowded") == {"busy": 3 * PARTITIONS, f"crowded:{SMALL}": PARTITIONS}
+    wait("1s")
+    placement.push("crowded", {(0, index): SMALL for index in range(PARTITIONS)})
+    slow_stage(spark, "crowded", 0.0)
+    assert placement.left("crowded") == {"busy": 4 * PARTITIONS, f"crowded:{SMALL}": PARTITIONS}
 
 
 def test_a_task_without_a_place_waits_as_spark_alone_lets_it(

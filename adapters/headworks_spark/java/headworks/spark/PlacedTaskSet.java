@@ -1,6 +1,5 @@
 package headworks.spark;
 
-import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -10,7 +9,6 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import org.apache.spark.TaskFailedReason;
-import org.apache.spark.scheduler.DirectTaskResult;
 import org.apache.spark.scheduler.TaskInfo;
 import org.apache.spark.scheduler.TaskLocality$;
 import org.apache.spark.scheduler.TaskSet;
@@ -26,8 +24,8 @@ import scala.Tuple3;
  * Spark's queues, and its delay scheduling, have the others alone. Of several executors of its host a task with state,
  * or with a cached block, waits for one at first; any other takes the first that is free.
  *
- * A task leaves that queue for Spark's when no executor that may run it is left on its host, and when its host took
- * no task of this stage for longer than the bound. A task that failed on its host waits for any other one. While the
+ * A task leaves that queue for Spark's when no executor that may run it is left on its host, and when its host ran no
+ * task of this stage for longer than the bound. A task that failed on its host waits for any other one. While the
  * scope is held, tasks wait for no host, until they have a place, are left to Spark, or waited for long enough.
  *
  * Nothing is thrown into Spark: where something fails here, all tasks are Spark's from then on.
@@ -43,15 +41,15 @@ final class PlacedTaskSet extends TaskSetManager {
     private final int stage;
     private final WaitingTasks waiting = new WaitingTasks();
     private final Map<Integer, Set<String>> failedOn = new HashMap<Integer, Set<String>>();
-    /** When a host, and when an executor, took its last task of this set. */
-    private final Map<String, Long> launchedOn = new HashMap<String, Long>();
+    /** When a host last ran a task of this set, and when an executor took one. */
+    private final Map<String, Long> served = new HashMap<String, Long>();
+    private final BusyNodes busy;
     private final ExecutorChoice choice = new ExecutorChoice();
     /** Executors of a host that may run tasks of this set, as asked last; once for all tasks that are queued at first. */
     private final Map<String, Set<String>> usable = new HashMap<String, Set<String>>();
     private final boolean begun;
     /** True once something failed here. */
     private boolean off = false;
-    private final ArrayList<Long> durations = new ArrayList<Long>();
     private final Set<String> said = new HashSet<String>();
     private long reviewed = 0;
 
@@ -61,6 +59,7 @@ final class PlacedTaskSet extends TaskSetManager {
         this.scope = scope;
         this.found = found;
         this.stage = found.ordinal;
+        this.busy = placement.busy(scope, set);
         countHolders();
         // Backwards, as Spark does: its queues are taken from at their end.
         for (int i = numTasks() - 1; i >= 0; i--) {
@@ -128,8 +127,8 @@ final class PlacedTaskSet extends TaskSetManager {
         String node = placement.node(host);
         int index = take(executor, node);
         if (index >= 0) {
-            launchedOn.put(node, Long.valueOf(now()));
-            launchedOn.put("executor " + executor, Long.valueOf(now()));
+            served.put(node, Long.valueOf(now()));
+            served.put("executor " + executor, Long.valueOf(now()));
         }
         return index;
     }
@@ -164,22 +163,29 @@ final class PlacedTaskSet extends TaskSetManager {
         }
     }
 
-    public void handleSuccessfulTask(long id, DirectTaskResult<?> result) {
-        super.handleSuccessfulTask(id, result);
+    /** Called as soon as a task has ended, before its core is offered again. */
+    public void removeRunningTask(long id) {
+        super.removeRunningTask(id);
         try {
-            remember(id);
+            serve(Long.valueOf(id), now());
         } catch (Throwable error) {
             fail(error);
         }
     }
 
-    /** Remember how long a task took. */
-    private void remember(long id) {
-        TaskInfo info = (TaskInfo) (Object) taskInfos().apply((Object) Long.valueOf(id));
-        durations.add(Long.valueOf(info.duration()));
-        if (tasksSuccessful() == numTasks()) {
-            Collections.sort(durations);
-            placement.remember(scope, stage, ((Long) durations.get(durations.size() / 2)).longValue());
+    /** The clock of what waits for a node stands while a task of this set runs there. */
+    private void serve(long now) {
+        scala.collection.Iterator<?> all =
+            ((scala.collection.Iterable<?>) (Object) runningTasksSet()).iterator();
+        while (all.hasNext()) {
+            serve(all.next(), now);
+        }
+    }
+
+    private void serve(Object id, long now) {
+        Option<?> info = taskInfos().get(id);
+        if (info.isDefined()) {
+            served.put(placement.node(((TaskInfo) info.get()).host()), Long.valueOf(now));
         }
     }
 
@@ -204,6 +210,10 @@ final class PlacedTaskSet extends TaskSetManager {
             return false;
         }
         Set<String> failed = (Set<String>) failedOn.get(Integer.valueOf(index));
+        if (busy.isLeft(asked)) {
+            PlacementCounts.add(scope, "crowded:" + asked, 1);
+            return false;
+        }
         List<String> hosts = Collections.singletonList(asked);
         if (failed != null && failed.contains(asked)) {
             say("failed", 1, "failed on " + asked + ", tried elsewhere");
@@ -286,12 +296,13 @@ final class PlacedTaskSet extends TaskSetManager {
             return;
         }
         reviewed = now;
-        long bound = placement.bound(scope, stage);
+        serve(now);
+        long bound = placement.busyWait();
         usable.clear();
         // Holds first: it takes away a table that has lapsed.
         boolean taken = !Placement.holds(scope, taskSet().properties()) || !PlacementTable.has(scope);
         int gone = 0;
-        int busy = 0;
+        int late = 0;
         int let = 0;
         int[] all = waiting.indices();
         for (int i = 0; i < all.length; i++) {
@@ -302,7 +313,10 @@ final class PlacedTaskSet extends TaskSetManager {
             boolean alive = mayRun(all[i], waiting.hosts(all[i]));
             if (taken || !alive || now - waitsSince(all[i]) >= bound) {
                 gone += taken || alive ? 0 : 1;
-                busy += !taken && alive ? 1 : 0;
+                late += !taken && alive ? 1 : 0;
+                if (!taken && alive && waiting.hosts(all[i]).size() == 1) {
+                    leave((String) waiting.hosts(all[i]).get(0));
+                }
                 waiting.remove(all[i]);
                 super.addPendingTask(all[i], true, false);
             } else if (waiting.executor(all[i]) != null && isOverdue(all[i], now)) {
@@ -310,9 +324,17 @@ final class PlacedTaskSet extends TaskSetManager {
             }
         }
         say("gone", gone, "lost the last executor that may run them, left to Spark");
-        say("busy", busy, "waited " + bound + " ms for busy nodes (spark.headworks.wait), left to Spark");
-        if (taken || gone + busy + let > 0) {
+        say("busy", late, "waited " + bound + " ms for busy nodes (spark.headworks.wait), left to Spark");
+        if (taken || gone + late + let > 0) {
             super.recomputeLocality();
+        }
+    }
+
+    /** Note that a node is busy in this batch, and log it if it is left from now on. */
+    private void leave(String node) {
+        if (busy.add(node)) {
+            log().warn("Headworks: others keep " + node + " busy in batch after batch of scope " + scope
+                + ": its tasks are left to Spark at once, until other places are asked for");
         }
     }
 
@@ -339,19 +361,19 @@ final class PlacedTaskSet extends TaskSetManager {
     private boolean isOverdue(int index, long now) {
         String executor = waiting.executor(index);
         String host = (String) waiting.hosts(index).get(0);
-        Long launched = (Long) launchedOn.get("executor " + executor);
+        Long launched = (Long) served.get("executor " + executor);
         long since = Math.max(waiting.since(index), launched == null ? 0 : launched.longValue());
         return !usable(host).contains(executor) || isExcluded(index, executor)
             || now - since >= placement.executorWait();
     }
 
-    /** The latest of: the task was queued, one of its hosts took a task of this stage. */
+    /** The latest of: the task was queued, one of its hosts ran a task of this stage. */
     private long waitsSince(int index) {
         long since = waiting.since(index);
         List<String> hosts = waiting.hosts(index);
         for (int i = 0; i < hosts.size(); i++) {
-            Long launched = (Long) launchedOn.get(hosts.get(i));
-            since = launched == null ? since : Math.max(since, launched.longValue());
+            Long ran = (Long) served.get(hosts.get(i));
+            since = ran == null ? since : Math.max(since, ran.longValue());
         }
         return since;
     }

@@ -25,13 +25,14 @@ import scala.collection.Iterator;
  */
 public final class Placement {
     private static final String GROUP = "spark.jobGroup.id";
+    private static final String BATCH = "streaming.sql.batchId";
     private static final String[] SCOPE = {"headworks.scope", "sql.streaming.queryId", GROUP};
-    /** Stages of which something is remembered: if more, times are forgotten and waits shorter, and less is logged. */
+    /** Stages, and scopes, of which something is remembered: if more, busy nodes are forgotten, and less is logged. */
     private static final int STAGES = 10000;
 
     private final TaskSchedulerImpl scheduler;
     private final ExecutorProfiles profiles;
-    private final Map<String, Long> medians = new ConcurrentHashMap<String, Long>();
+    private final Map<String, BusyNodes> busy = new ConcurrentHashMap<String, BusyNodes>();
     private final Set<String> said = new HashSet<String>();
     /** Milliseconds that a setting and its text stand for. */
     private final Map<String, Long> times = new ConcurrentHashMap<String, Long>();
@@ -164,21 +165,20 @@ public final class Placement {
         return new ArrayList<String>(found);
     }
 
-    /** Keep the median time of the tasks of a stage, in milliseconds, for the next time that it runs. */
-    void remember(String scope, int stage, long median) {
-        if (medians.size() > STAGES) {
-            medians.clear();
+    /** What is known of busy nodes of a scope, for a batch, or a job of no query. */
+    BusyNodes busy(String scope, TaskSet set) {
+        if (busy.size() > STAGES) {
+            busy.clear();
         }
-        medians.put(scope + " " + stage, Long.valueOf(median));
+        busy.putIfAbsent(scope, new BusyNodes());
+        BusyNodes found = (BusyNodes) busy.get(scope);
+        String batch = set.properties().getProperty(BATCH);
+        found.begin(PlacementTable.table(scope), batch == null ? "job " + set.priority() : batch);
+        return found;
     }
 
-    /** Milliseconds that a task waits while its host takes no task of its stage: two waves of them, if that is more. */
-    long bound(String scope, int stage) {
-        Long median = (Long) medians.get(scope + " " + stage);
-        return median == null ? busyWait() : Math.max(busyWait(), 2 * median.longValue());
-    }
-
-    private long busyWait() {
+    /** Milliseconds that a task waits while its host runs no task of its stage. */
+    long busyWait() {
         return time("spark.headworks.wait", "15s");
     }
 

@@ -54,6 +54,11 @@ public final class PlacementTable {
         return lines.toString();
     }
 
+    /** The table of a scope, which is another object after each change; null if it has none. */
+    static Object table(String scope) {
+        return SCOPES.get(scope);
+    }
+
     static boolean has(String scope) {
         return scope != null && SCOPES.containsKey(scope);
     }
