@@ -169,6 +169,7 @@ def _show(cluster: dict[str, Any], *, as_json: bool) -> None:
         click.echo(json.dumps(cluster))
         return
     click.echo(f"{cluster['master_url']}  {cluster['ui']}")
+    click.echo(f"SPARK_CONF_DIR={cluster['conf_dir']}")
     for worker in cluster["workers"]:
         rack = f"  {worker['rack']}" if worker["rack"] else ""
         click.echo(f"{worker['host']}  {worker['cores']} cores  {worker['memory']} MB  {worker['state']}{rack}")

@@ -11,9 +11,12 @@ from headworks.model import Node, Resources
 from headworks_spark.driver.gateway import scala_context
 from headworks_spark.driver.session import node_of, summaries
 from headworks_spark.events.sizes import amount, executor_memory
+from headworks_spark.events.slots import CPUS, slots, task_needs
 from headworks_spark.target import PORT
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from headworks.model import Topology
 
 MACHINE = "MACHINE_TYPE"
@@ -23,6 +26,10 @@ BANDWIDTH = "BANDWIDTH"
 """Attribute of an executor: bytes/s that its machine takes in, from `SPARK_EXECUTOR_ATTRIBUTE_BANDWIDTH`."""
 
 
+RESOURCE = "spark.task.resource."
+"""Begins of settings that say how much of a resource, such as a GPU, a task takes."""
+
+
 RACK = "RACK"
 """Attribute of an executor, from `SPARK_EXECUTOR_ATTRIBUTE_RACK`."""
 
@@ -30,18 +37,20 @@ RACK = "RACK"
 def nodes(spark: Any) -> tuple[Node, ...]:
     """The nodes that have a live executor, with the cores on which these run tasks (100 points each) and their memory.
 
+    Tasks are as many as cores, GPUs and other resources allow.
+
     The type of a machine, its rack and its bandwidth are the executor attributes `MACHINE`, `RACK` and `BANDWIDTH`,
     which Spark makes of variables in its environment.
     """
     scala = scala_context(spark.sparkContext)
-    each_task = task_threads(spark)
+    needs, each_task = _needs(scala), task_threads(spark)
     tasks: dict[str, int] = defaultdict(int)
     count: dict[str, int] = defaultdict(int)
     said: dict[str, dict[str, str]] = defaultdict(dict)
     for executor in summaries(spark):
         host = node_of(executor)
         # Tasks that it runs at once: cores that are left over are no use to any.
-        tasks[host] += executor.totalCores() // each_task
+        tasks[host] += slots(needs, executor.totalCores(), _units(executor, needs))
         count[host] += 1
         for name in (MACHINE, RACK, BANDWIDTH):
             if (value := executor.attributes().get(name)).isDefined():
@@ -58,6 +67,19 @@ def nodes(spark: Any) -> tuple[Node, ...]:
         )
         for host in sorted(tasks)
     )
+
+
+def _needs(scala: Any) -> dict[str, float]:
+    """What a task takes of each resource of an executor, by the session's settings."""
+    named = scala.conf().getAllWithPrefix(RESOURCE)
+    found = task_needs({RESOURCE + each.productElement(0): each.productElement(1) for each in named})
+    return found | {CPUS: float(_setting(scala, "spark.task.cpus", "1"))}
+
+
+def _units(executor: Any, needs: Iterable[str]) -> dict[str, int]:
+    """Units that an executor has of each resource but cores."""
+    named = ((name, executor.resources().get(name)) for name in needs)
+    return {name: len(found.get().addresses()) for name, found in named if found.isDefined()}
 
 
 def task_threads(spark: Any) -> int:

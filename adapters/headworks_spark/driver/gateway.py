@@ -82,6 +82,30 @@ def own_handler() -> Iterator[None]:
             signal.signal(signal.SIGINT, before)
 
 
+@contextlib.contextmanager
+def completing(complete: Callable[[Any], object]) -> Iterator[None]:
+    """Complete the settings of each session that this process starts in the block: in its JVM, on no command line.
+
+    Args:
+        complete: Is given a SparkConf of the JVM.
+    """
+    # PySpark is optional and costs 0.3 s: a list of plugins imports this module, and asks for no session.
+    from pyspark import SparkContext
+
+    kind: Any = SparkContext
+    make = kind._initialize_context  # noqa: SLF001 - PySpark offers no other way
+
+    def made(self: Any, conf: Any) -> Any:
+        complete(conf)
+        return make(self, conf)
+
+    kind._initialize_context = made  # noqa: SLF001 - as above
+    try:
+        yield
+    finally:
+        kind._initialize_context = make  # noqa: SLF001 - as above
+
+
 def _is_not_raised(record: logging.LogRecord) -> bool:
     """Check whether a record tells more than an exception does: py4j logs, with a traceback, what it raises."""
     return record.msg not in RAISED

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from headworks_local.lifetime import bound
-from headworks_spark.driver.gateway import ignore_end_of_jvm, own_handler
+from headworks_spark.driver.gateway import completing, ignore_end_of_jvm, own_handler
 from headworks_spark.driver.jar import PLACEMENT
+from headworks_spark.driver.secret import secret_settings
 from headworks_spark.driver.session import HANDED_ON, behind, near
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ class Launch:
         for name, own in (("spark.plugins", PLACEMENT), ("spark.jars", self.jar)):
             named = [each for each in conf.get(name, "").split(",") if each]
             conf.set(name, ",".join(dict.fromkeys((*named, own))))  # a program may start two sessions with one conf
-        for name, value in (HANDED_ON | near(self.master)).items():
+        for name, value in (HANDED_ON | near(self.master) | secret_settings(self.master)).items():
             conf.setIfMissing(name, value)
 
     @contextlib.contextmanager
@@ -85,7 +86,6 @@ def launching(launch: Launch) -> Iterator[None]:
     from pyspark import SparkContext
 
     start: Any = SparkContext.__init__
-    make: Any = SparkContext._initialize_context  # noqa: SLF001 - PySpark offers no other way
 
     @functools.wraps(start)
     def started(self: Any, *words: Any, **more: Any) -> None:
@@ -93,13 +93,10 @@ def launching(launch: Launch) -> Iterator[None]:
             start(self, *words, **more)
         ignore_end_of_jvm(self)
 
-    def made(self: Any, conf: Any) -> Any:
-        launch.complete(conf)
-        return make(self, conf)
-
     kind: Any = SparkContext
-    kind.__init__, kind._initialize_context = started, made  # noqa: SLF001 - as above
+    kind.__init__ = started
     try:
-        yield
+        with completing(launch.complete):
+            yield
     finally:
-        kind.__init__, kind._initialize_context = start, make  # noqa: SLF001 - as above
+        kind.__init__ = start

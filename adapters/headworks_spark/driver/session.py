@@ -15,8 +15,16 @@ from headworks.errors import EngineError
 from headworks_local.java import find_java
 from headworks_local.lifetime import bound
 from headworks_local.process import is_of_this_machine
-from headworks_spark.driver.gateway import ignore_end_of_jvm, own_handler, running_gateway, scala_context, session_runs
+from headworks_spark.driver.gateway import (
+    completing,
+    ignore_end_of_jvm,
+    own_handler,
+    running_gateway,
+    scala_context,
+    session_runs,
+)
 from headworks_spark.driver.jar import MANAGER, PLACEMENT, SparkHome, scheduler_jar, spark_home
+from headworks_spark.driver.secret import secret_settings
 from headworks_spark.driver.usage import PLUGIN
 
 if TYPE_CHECKING:
@@ -113,7 +121,7 @@ def session(
         )
     settings = SETTINGS | ONE_JOB | near(master_url) | loaded | conf
     # The class path of a driver JVM is read once, at its start: the jar has to be in the environment by then.
-    with behind(jar):
+    with behind(jar), completing(lambda own: _prove(own, master_url)):
         spark = _start(home, master_url if master_url == YARN else PREFIX + address, app_name, settings)
     try:
         _wait_for_executors(spark, hosts, timeout)
@@ -121,6 +129,12 @@ def session(
         spark.stop()
         raise
     return spark
+
+
+def _prove(own: Any, master_url: str) -> None:
+    """Add the secret of a Master, where it has one, to the settings of a session in its JVM."""
+    for name, value in secret_settings(master_url).items():
+        own.setIfMissing(name, value)
 
 
 class MasterError(EngineError):

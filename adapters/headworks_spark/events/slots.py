@@ -32,9 +32,7 @@ class TaskNeeds:
             ValueError, KeyError, TypeError, AttributeError: It is not as Spark writes it.
         """
         if document["Event"] == "SparkListenerEnvironmentUpdate":
-            for name, value in dict(document["Spark Properties"]).items():
-                if found := AMOUNT.fullmatch(name):
-                    self._of.setdefault(DEFAULT, {})[found[1] or found[2]] = float(value)
+            self._of.setdefault(DEFAULT, {}).update(task_needs(dict(document["Spark Properties"])))
         elif document["Event"] == "SparkListenerResourceProfileAdded":
             asked = document["Task Resource Requests"]
             needs = {name: float(each["Amount"]) for name, each in asked.items()}
@@ -42,7 +40,7 @@ class TaskNeeds:
 
     def cpus(self, profile: int) -> int:
         """Cores that a task of a profile takes."""
-        return max(int(self._of.get(profile, {}).get(CPUS, 1)), 1)
+        return _whole(self._of.get(profile, {}))
 
     def slots(self, profile: int, cores: int, resources: Mapping[str, Any]) -> int:
         """Tasks of a profile that an executor runs at once, one at least: it would not be there for none.
@@ -50,10 +48,34 @@ class TaskNeeds:
         Args:
             resources: Its other resources by name, each with the `addresses` of its units.
         """
-        most = [cores // self.cpus(profile)]
-        for name, amount in self._of.get(profile, {}).items():
-            if name in resources and amount > 0:
-                units = len(resources[name]["addresses"])
-                # A task takes whole units, or a part of one.
-                most.append(int(units // amount) if amount >= 1 else units * math.floor(1 / amount))
-        return max(min(most), 1)
+        units = {name: len(each["addresses"]) for name, each in resources.items()}
+        return max(slots(self._of.get(profile, {}), cores, units), 1)
+
+
+def task_needs(settings: Mapping[str, str]) -> dict[str, float]:
+    """What a task takes of each resource, by the settings of an application.
+
+    Raises:
+        ValueError: An amount is no number.
+    """
+    named = ((AMOUNT.fullmatch(name), value) for name, value in settings.items())
+    return {found[1] or found[2]: float(value) for found, value in named if found}
+
+
+def slots(needs: Mapping[str, float], cores: int, units: Mapping[str, int]) -> int:
+    """Tasks that an executor has room for at once.
+
+    Args:
+        needs: What a task takes of each resource; of cores one where nothing is said.
+        units: Units of the executor's other resources.
+    """
+    most = [cores // _whole(needs)]
+    for name, amount in needs.items():
+        if name in units and amount > 0:
+            # A task takes whole units, or a part of one.
+            most.append(int(units[name] // amount) if amount >= 1 else units[name] * math.floor(1 / amount))
+    return min(most)
+
+
+def _whole(needs: Mapping[str, float]) -> int:
+    return max(int(needs.get(CPUS, 1)), 1)

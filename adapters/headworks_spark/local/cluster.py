@@ -24,6 +24,7 @@ from headworks_local.java import BRIEF, find_java
 from headworks_local.lifetime import lifetime
 from headworks_local.process import Daemon, LocalCluster, check_addresses, command_line, end, end_group, patience
 from headworks_spark.driver.jar import SparkHome, spark_home
+from headworks_spark.driver.secret import note_master, write_secret
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -83,6 +84,7 @@ class LocalSpark(LocalCluster):
         timeout: Seconds that the cluster, or a Worker that joins it, may take to be ready.
         folder: Where logs and scratch files go; a temporary folder by default.
         apart: Bounds of the node of each Worker, which then has an interface, and an address, of its own.
+        secret: True if applications have to know a secret, which is among the settings in `conf_folder`.
         group: The mark of its processes, once started.
         master_host: Address of the Master, and of drivers.
         nodes: The nodes that are apart, once started.
@@ -94,6 +96,7 @@ class LocalSpark(LocalCluster):
     timeout: float = attrs.field(default=300.0, kw_only=True)
     folder: Path | None = attrs.field(default=None, kw_only=True)
     apart: tuple[NodeLimits, ...] | None = attrs.field(default=None, kw_only=True)
+    secret: bool = attrs.field(default=False, kw_only=True)
     group: str = attrs.field(default="", init=False)
     master_host: str = attrs.field(default=MASTER_HOST, init=False)
     nodes: ApartNodes | None = attrs.field(default=None, init=False)
@@ -135,6 +138,11 @@ class LocalSpark(LocalCluster):
         """The daemons that were started and not ended: Workers, then the Master."""
         return tuple(self._daemons[host] for host in sorted(self._daemons, key=lambda each: each == self.master_host))
 
+    @property
+    def conf_folder(self) -> Path:
+        """Folder of the settings of its daemons, which does not exist where they have none."""
+        return self._work / "conf"
+
     def start(self) -> Self:
         """Start the daemons and wait until the Master knows every Worker.
 
@@ -146,6 +154,8 @@ class LocalSpark(LocalCluster):
         find_java(self._home.java)
         self._work = self.folder or lifetime().scratch("headworks-spark-")
         self._work.mkdir(parents=True, exist_ok=True)
+        if self.secret:
+            write_secret(self.conf_folder)
         try:
             self._make_nodes()
             self._start_master()
@@ -260,6 +270,7 @@ class LocalSpark(LocalCluster):
         command = [MASTER, "--host", self.master_host, "--port", "0", "--webui-port", "0"]
         daemon = self._spawn("master", self.master_host, command)
         self.master_url = self._find(daemon, MASTER_URL)
+        note_master(self.conf_folder, self.master_url)
         self.ui_port = int(self._find(daemon, MASTER_UI))
 
     def _start_daemon(self, spec: WorkerSpec) -> None:
@@ -285,7 +296,7 @@ class LocalSpark(LocalCluster):
         """The caller's environment without its Spark settings, which are meant for another cluster."""
         own = {
             "SPARK_HOME": str(self._home.path),
-            "SPARK_CONF_DIR": str(self._work / "none"),
+            "SPARK_CONF_DIR": str(self.conf_folder),
             "SPARK_LOCAL_IP": host,
             "SPARK_PUBLIC_DNS": host,
             "SPARK_LOCAL_DIRS": str(self._work / f"scratch-{host}"),

@@ -51,7 +51,7 @@ class SparkState(ClusterState):
         return found
 
     def describe(self) -> dict[str, Any]:
-        """Its Master, and host, cores, memory, state and rack of each Worker.
+        """Its Master, the folder of settings for its applications, and each Worker: host, cores, memory, state, rack.
 
         Raises:
             EngineError: The Master is not there any more.
@@ -70,6 +70,7 @@ class SparkState(ClusterState):
         return {
             "master_url": self.master_url,
             "ui": f"http://{master_host(self.master_url)}:{self.ui_port}",
+            "conf_dir": str(self.folder() / "conf"),
             "workers": rows,
         }
 
@@ -90,7 +91,7 @@ def up(
     Raises:
         EngineError: One runs already, or it does not start.
     """
-    return SparkState.leave(lambda folder: LocalSpark(workers, folder=folder, apart=apart), note)
+    return SparkState.leave(lambda folder: LocalSpark(workers, folder=folder, apart=apart, secret=True), note)
 
 
 def note(cluster: LocalSpark) -> SparkState:

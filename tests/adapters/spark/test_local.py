@@ -176,6 +176,49 @@ def test_up_status_down_and_workers_that_come_and_go_in_between(java: None, cach
     assert json.loads(runner.invoke(commands, ["down", "--json"]).stdout) == {"ended": []}
 
 
+WITH_SECRET = """
+import sys
+import headworks_spark
+spark = headworks_spark.session(sys.argv[1], hosts=["127.0.0.2"])
+print("ran:", spark.sparkContext.parallelize(range(4), 2).sum())
+print("told:", spark.sparkContext._gateway.jvm.System.getProperty("spark.authenticate.secret"))
+spark.stop()
+"""
+PLAIN = """
+import sys
+from pyspark import SparkContext
+SparkContext(sys.argv[1], "stranger").parallelize([1], 1).count()
+"""
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_whoever_does_not_know_the_secret_runs_nothing_on_a_cluster_that_is_left_running(
+    java: None, cache: Path
+) -> None:
+    """Not even by the command line of a driver, which all users of a machine can read."""
+    runner = CliRunner()
+    env = os.environ | {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
+    try:
+        shown = json.loads(runner.invoke(commands, ["up", "--workers", "1", "--json"], catch_exceptions=False).stdout)
+        master, settings = shown["master_url"], Path(shown["conf_dir"]) / "spark-defaults.conf"
+        assert settings.stat().st_mode & 0o077 == 0
+        assert f"SPARK_CONF_DIR={shown['conf_dir']}" in runner.invoke(commands, ["status"]).stdout
+        command = [sys.executable, "-c", WITH_SECRET, master]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, env=env)
+        assert done.stdout.splitlines() == ["ran: 6", "told: None"], done.stderr
+        command = [sys.executable, "-c", PLAIN, master]
+        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=env) as stranger:
+            try:
+                assert any("Failed to connect to master" in line for line in stranger.stderr or ())
+            finally:
+                stranger.kill()
+        subprocess.run(command, check=True, timeout=PATIENCE, env=env | {"SPARK_CONF_DIR": shown["conf_dir"]})
+    finally:
+        runner.invoke(commands, ["down"])
+    assert not settings.exists()
+
+
 @pytest.mark.spark
 def test_prepare_has_the_jar_there(java: None) -> None:
     found = json.loads(CliRunner().invoke(commands, ["prepare", "--json"]).stdout)

@@ -99,6 +99,42 @@ with LocalSpark(worker_specs((1, 1, 1))) as cluster:
 """
 
 
+UNHEARD = r"""
+import sys
+from pathlib import Path
+from adapters.spark.spark_jobs import PARTITIONS, patience, three_stages
+from headworks_spark.driver.gateway import scala_context
+from headworks_spark.driver.session import executors, session
+from headworks_spark.local.cluster import LocalSpark, WorkerSpec, worker_specs
+from headworks_spark.nodes import nodes
+from headworks_spark.placement.table import PlacementTable
+folder = Path(sys.argv[1])
+units = folder / "units.sh"
+units.write_text('#!/bin/sh\necho \'{"name": "gpu", "addresses": ["0", "1"]}\'\n')
+units.chmod(0o755)
+cluster = LocalSpark(worker_specs((4,)), folder=folder / "cluster")
+(folder / "cluster" / "conf").mkdir(parents=True)
+settings = f"spark.worker.resource.gpu.amount 2\nspark.worker.resource.gpu.discoveryScript {units}\n"
+(folder / "cluster" / "conf" / "spark-defaults.conf").write_text(settings)
+conf = {"spark.executor.resource.gpu.amount": "2", "spark.task.resource.gpu.amount": "1"}
+with cluster:
+    spark = session(cluster.master_url, hosts=["127.0.0.2"], **conf)
+    print("capacity:", {each.id: each.capacity.cpu for each in nodes(spark)})
+    scala = scala_context(spark.sparkContext)
+    bus = list(scala.listenerBus().listeners())
+    scala.removeSparkListener(next(each for each in bus if each.getClass().getSimpleName() == "ExecutorProfiles"))
+    cluster.workers = (*cluster.workers, WorkerSpec(host="127.0.0.3", cores=1, node="pod"))
+    cluster.start_worker("127.0.0.3")
+    for _ in patience():
+        if "pod" in executors(spark).values():
+            break
+    table = PlacementTable.of(spark)
+    table.push("group", {(stage, index): "pod" for stage in range(3) for index in range(PARTITIONS)})
+    print("ran:", set(three_stages(spark, "group").values()), table.left("group"))
+    spark.stop()
+"""
+
+
 SLOW_PLUGIN = """
 public class SlowPlugin implements org.apache.spark.api.plugin.SparkPlugin {
     public org.apache.spark.api.plugin.DriverPlugin driverPlugin() {
@@ -171,6 +207,14 @@ def test_a_session_waits_for_executors_that_are_registered_and_take_no_tasks_yet
     _compile(home, find_java(home.java), [source], tmp_path)
     done = run(SLOW_EXECUTORS, str(tmp_path))
     assert "hits: True" in done.stdout, done.stderr
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_resources_of_tasks_bound_a_node_and_the_backend_tells_what_the_bus_lost(java: None, tmp_path: Path) -> None:
+    """Four cores and two GPUs run two tasks of a GPU each; nobody heard of the node that comes later."""
+    done = run(UNHEARD, str(tmp_path))
+    assert done.stdout.splitlines() == ["capacity: {'127.0.0.2': 200.0}", "ran: {'127.0.0.3'} {}"], done.stderr
 
 
 @pytest.mark.spark

@@ -9,11 +9,16 @@ import org.apache.spark.SparkContext;
 import org.apache.spark.scheduler.SparkListener;
 import org.apache.spark.scheduler.SparkListenerExecutorAdded;
 import org.apache.spark.scheduler.SparkListenerExecutorRemoved;
+import org.apache.spark.scheduler.TaskSchedulerImpl;
+import org.apache.spark.scheduler.cluster.CoarseGrainedSchedulerBackend;
+import org.apache.spark.scheduler.cluster.ExecutorInfo;
 import scala.Option;
 
 /**
  * What executors told of themselves when they came: their resource profile, as Spark offers an executor to the task sets
  * of its own profile alone, and their node, where its name is not their host, as with the address of a pod.
+ *
+ * Spark's bus drops events where there are too many: of an executor that it told nothing of, the backend is asked.
  */
 final class ExecutorProfiles extends SparkListener {
     private final SparkContext context;
@@ -28,10 +33,35 @@ final class ExecutorProfiles extends SparkListener {
     }
 
     public void onExecutorAdded(SparkListenerExecutorAdded event) {
-        profiles.put(event.executorId(), Integer.valueOf(event.executorInfo().resourceProfileId()));
-        Option<?> node = event.executorInfo().attributes().get(NODE);
+        note(event.executorId(), event.executorInfo());
+    }
+
+    private void note(String executor, ExecutorInfo info) {
+        profiles.put(executor, Integer.valueOf(info.resourceProfileId()));
+        Option<?> node = info.attributes().get(NODE);
         if (node.isDefined()) {
-            locate(event.executorInfo().executorHost(), (String) (Object) node.get());
+            locate(info.executorHost(), (String) (Object) node.get());
+        }
+    }
+
+    /** Ask the backend for what is not known of the executors of a scheduler. Whoever calls has the scheduler's lock. */
+    void complete(TaskSchedulerImpl scheduler) {
+        scala.collection.Iterator<?> all = scheduler.executorIdToHost().keysIterator();
+        while (all.hasNext()) {
+            String executor = (String) all.next();
+            if (!profiles.containsKey(executor) && scheduler.backend() instanceof CoarseGrainedSchedulerBackend) {
+                ask((CoarseGrainedSchedulerBackend) scheduler.backend(), executor);
+            }
+        }
+    }
+
+    private void ask(CoarseGrainedSchedulerBackend backend, String executor) {
+        synchronized (backend) {
+            Option<?> known =
+                backend.org$apache$spark$scheduler$cluster$CoarseGrainedSchedulerBackend$$executorDataMap().get(executor);
+            if (known.isDefined()) {
+                note(executor, (ExecutorInfo) (Object) known.get());
+            }
         }
     }
 
@@ -74,7 +104,7 @@ final class ExecutorProfiles extends SparkListener {
         return found == null ? Collections.singleton(node) : found;
     }
 
-    /** True if tasks of a profile can run on an executor, and while nothing was heard of it yet. */
+    /** True if tasks of a profile can run on an executor, and while nothing is known of it. */
     boolean fits(String executor, int profile) {
         Integer own = (Integer) profiles.get(executor);
         return own == null || context.resourceProfileManager().canBeScheduled(profile, own.intValue());

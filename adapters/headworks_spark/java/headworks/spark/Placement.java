@@ -117,6 +117,7 @@ public final class Placement {
 
     /** Executors on a node that Spark would offer to a task set of a resource profile, if they had a free core. */
     Set<String> executors(String node, int profile) {
+        profiles.complete(scheduler);
         Set<String> found = new TreeSet<String>();
         java.util.Iterator<?> hosts = profiles.hosts(node).iterator();
         while (hosts.hasNext()) {
