@@ -8,7 +8,9 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headworks.errors import EngineError, OptionError
+import click
+
+from headworks.errors import EngineError, OptionError, printable
 from headworks_local.java import find_java
 from headworks_spark.applications.connection import Connection
 from headworks_spark.applications.script import run_script
@@ -190,7 +192,7 @@ class _Beside:
                 break
             except NoBatchError as error:
                 if str(error) != self.why:
-                    LOG.info("%s", error)
+                    click.echo(f"waiting: {printable(str(error))}", err=True)
                 self.why = str(error)
         self.why = ""
         rounds(queries, self._ended)

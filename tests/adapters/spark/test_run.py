@@ -143,6 +143,7 @@ def test_the_end_of_the_application_is_the_end_and_its_settings_are_its_own(node
     assert "the line after" in done.stderr
     said = "spark.master=local[2] of the application is not honoured: its session runs on spark://"
     assert said in done.stderr
+    assert "waiting: of 1 active queries none has ended a batch with data" in done.stderr
     told = json.loads((tmp_path / "told").read_text())
     assert (told["rows"], told["main"]) == (6, True)
     asked = {
