@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from headworks.errors import DocumentError
 from headworks_local.cluster_commands import MOST, end_cluster, running_cluster
 from headworks_local.isolated.options import apart_options, fault_command
 from headworks_storm.release.artefacts import STORM
@@ -37,7 +38,10 @@ def _conf(_context: click.Context, _parameter: click.Parameter, value: Path | No
     # numpy and cattrs cost 0.2 s, which the list of commands does not need.
     from headworks.documents.formats import parse
 
-    conf = parse(value.read_bytes(), value.name) if value else {}
+    try:
+        conf = parse(value.read_bytes(), value.name) if value else {}
+    except DocumentError as error:
+        raise click.BadParameter(f"{value}: {error}") from None
     if not isinstance(conf, dict):
         raise click.BadParameter(f"{value} holds no object")
     return conf

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 import attrs
 import numpy as np
 
-from headworks.problem.arrays.arrays import STEP
-from headworks.problem.arrays.traffic import Blocks, Sparse, Traffic
+from headworks.problem import STEP
 from headworks_dstorm.plus.anneal import anneal
 from headworks_dstorm.plus.exchange import Exchange
 
@@ -46,7 +45,6 @@ STEPS, MOST = 120, 100_000
 """Steps of annealing for each group of a level, and for a level at most."""
 COOL = 0.07
 """First temperature of these. At that of other starts, what the level before has found is lost."""
-_NONE = Blocks(*(np.zeros(0, dtype=np.int64) for _ in range(5)))
 
 
 def multilevel(
@@ -65,11 +63,10 @@ def multilevel(
         Node index of each task, int64 (n,), -1 where nothing fits; None where streams have too many pairs, or a
         rule binds single tasks: a constraint, or the limit on batches.
     """
-    edges = _edges(problem)
-    if edges is None or problem.rules:
+    coarse = _of_pairs(problem)
+    if coarse is None or problem.rules:
         return None
     levels: list[tuple[Problem, Ints]] = []  # a problem and the group of each of its tasks
-    coarse = attrs.evolve(problem, traffic=edges)
     while coarse.n > FEW * problem.m and not ended():
         group = _matched(coarse)
         if group.max(initial=0) + 1 > SHRINKS * coarse.n:
@@ -157,8 +154,8 @@ def _peers(problem: Problem, task: int) -> tuple[Ints, Ints]:
     return flows.indices[row], flows.rate[row]
 
 
-def _edges(problem: Problem) -> Traffic | None:
-    """All traffic as flows between pairs, None if there are too many."""
+def _of_pairs(problem: Problem) -> Problem | None:
+    """The problem with all traffic as flows between pairs, None if there are too many."""
     traffic, blocks = problem.traffic, problem.traffic.blocks
     widths = (blocks.source_stop - blocks.source_start) * (blocks.target_stop - blocks.target_start)
     if widths.sum() > PAIRS:
@@ -172,7 +169,9 @@ def _edges(problem: Problem) -> Traffic | None:
     own = np.stack([traffic.sparse.sources, traffic.sparse.indices])
     sources, targets = np.concatenate([*pairs, own], axis=1).astype(np.int64)
     rate = np.concatenate([np.repeat(blocks.rate, widths), traffic.sparse.rate])
-    return attrs.evolve(traffic, blocks=_NONE, sparse=Sparse.of(problem.n, sources, targets, rate))
+    none = attrs.evolve(blocks, **{name: each[:0] for name, each in attrs.asdict(blocks, recurse=False).items()})
+    sparse = traffic.sparse.of(problem.n, sources, targets, rate)
+    return attrs.evolve(problem, traffic=attrs.evolve(traffic, blocks=none, sparse=sparse))
 
 
 def _matched(problem: Problem) -> Ints:
@@ -218,19 +217,13 @@ def _joined(problem: Problem, group: Ints) -> Problem:
     _, first = np.unique(group, return_index=True)
     demand = np.stack([_sums(group, column, count) for column in problem.demand.T], axis=1)
     sparse = problem.traffic.sparse
-    traffic = Traffic(
-        n=count,
-        blocks=_NONE,
-        sparse=Sparse.of(count, group[sparse.sources], group[sparse.indices], sparse.rate),
-        scale=problem.traffic.scale,
-        unit=problem.traffic.unit,
-    )
+    flows = sparse.of(count, group[sparse.sources], group[sparse.indices], sparse.rate)
     return attrs.evolve(
         problem,
         tasks=tuple(problem.tasks[each] for each in first.tolist()),
         demand=demand,
         heap=_sums(group, problem.heap, count),
-        traffic=traffic,
+        traffic=attrs.evolve(problem.traffic, n=count, sparse=flows),
         **{name: getattr(problem, name)[first] for name in BY_TASK},
     )
 
