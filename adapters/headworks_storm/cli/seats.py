@@ -27,7 +27,7 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print the da
 @json_option
 def seats(name: str, home: Path | None, *, as_json: bool) -> None:
     """Show where the tasks of a topology live, and the seats that they may move to."""
-    told = _ask(home, "seats", name=name)
+    told = ask(home, "seats", name=name)
     found = told["seats"]
     if as_json:
         click.echo(json.dumps(found, indent=2))
@@ -50,11 +50,12 @@ def _place(seat: Mapping[str, Any]) -> str:
     return f"{seat['host']}:{seat['port']}"
 
 
-def _ask(home: Path | None, command: str, **words: Any) -> Any:
+def ask(home: Path | None, command: str, **words: Any) -> Any:
+    """Carry out a command: see `headworks_storm.cli.ask`."""
     # psutil, cattrs and filelock cost 0.1 s, which the list of commands does not need.
-    from headworks_storm.cli.ask import ask
+    from headworks_storm.cli.ask import ask as carried_out
 
-    return ask(home, command, **words)
+    return carried_out(home, command, **words)
 
 
 @click.command()
@@ -75,10 +76,10 @@ def move(
     if (place is None) != cancel:
         raise click.UsageError("name HOST:PORT, to which the task is to move, or --cancel")
     if place is None:
-        _ask(home, "cancel", name=name, component=component, index=int(index))
+        ask(home, "cancel", name=name, component=component, index=int(index))
         click.echo(json.dumps({"task": task, "cancelled": True}) if as_json else f"{task} stays where it is")
         return
-    done = _ask(home, "move", name=name, component=component, index=int(index), place=place, wait=wait)
+    done = ask(home, "move", name=name, component=component, index=int(index), place=place, wait=wait)
     if as_json:
         click.echo(json.dumps(done))
         return
@@ -99,7 +100,7 @@ def scale(name: str, wanted: str, home: Path | None, *, as_json: bool) -> None:
     component, _, count = wanted.rpartition("=")
     if not component or not count.isdecimal():
         raise click.BadParameter(f"{wanted!r} is no COMPONENT=COUNT, such as split=3", param_hint="COMPONENT=COUNT")
-    before = _ask(home, "scale", name=name, component=component, count=int(count))
+    before = ask(home, "scale", name=name, component=component, count=int(count))
     if as_json:
         click.echo(json.dumps({"component": component, "before": before, "after": int(count)}))
         return

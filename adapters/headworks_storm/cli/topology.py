@@ -15,7 +15,7 @@ import click
 from headworks.cli.installed import plugins
 from headworks.cli.parameters import FiniteRange
 from headworks.errors import EngineError
-from headworks_storm.cli.seats import home_option, json_option
+from headworks_storm.cli.seats import ask, home_option, json_option
 from headworks_storm.install.unit import systemd_unit
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ def _silent(topology: TopologyInfo) -> list[str]:
 @json_option
 def show(name: str, home: Path | None, *, as_json: bool) -> None:
     """Show a topology: its status, where its executors run and since when, its errors."""
-    _show([_ask(home, "topology", name=name)], as_json=as_json)
+    _show([ask(home, "topology", name=name)], as_json=as_json)
 
 
 @click.command()
@@ -148,7 +148,7 @@ def show(name: str, home: Path | None, *, as_json: bool) -> None:
 @json_option
 def errors(name: str, home: Path | None, *, as_json: bool) -> None:
     """Show the errors that components of a topology reported, the newest first; exit code 1 if there are any."""
-    found = _ask(home, "topology", name=name)["errors"]
+    found = ask(home, "topology", name=name)["errors"]
     if as_json:
         click.echo(json.dumps(found, indent=2))
     for each in found if not as_json else ():
@@ -182,7 +182,7 @@ def rebalance(
         if not component or not number.isdigit() or not int(number):
             raise click.BadParameter(f"{each!r} is no COMPONENT=NUMBER")
         counts[component] = int(number)
-    cut = _ask(home, "rebalance", name=name, wait=wait, workers=workers, executors=counts)
+    cut = ask(home, "rebalance", name=name, wait=wait, workers=workers, executors=counts)
     click.echo("; ".join((f"{name} is scheduled anew", *cut)), err=True)
     if as_json:
         click.echo(json.dumps({"topology": name, "asked": "is scheduled anew", "cut": cut}))
@@ -245,15 +245,8 @@ def unit(arguments: tuple[str, ...], user: str, *, as_json: bool) -> None:
     click.echo(json.dumps({"unit": text}) if as_json else text, nl=as_json)
 
 
-def _ask(home: Path | None, command: str, **words: Any) -> Any:
-    # psutil, cattrs and filelock cost 0.1 s, which the list of commands does not need.
-    from headworks_storm.cli.ask import ask
-
-    return ask(home, command, **words)
-
-
 def _act(home: Path | None, command: str, name: str, done: str, *, as_json: bool, **words: Any) -> None:
-    _ask(home, command, name=name, **words)
+    ask(home, command, name=name, **words)
     click.echo(f"{name} {done}", err=True)
     if as_json:
         click.echo(json.dumps({"topology": name, "asked": done}))

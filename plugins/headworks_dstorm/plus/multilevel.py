@@ -60,8 +60,8 @@ def multilevel(
         ended: Whether to end now.
 
     Returns:
-        Node index of each task, int64 (n,), -1 where nothing fits; None where streams have too many pairs, or a
-        rule binds single tasks: a constraint, or the limit on batches.
+        Node index of each task, int64 (n,), -1 where nothing fits; None where streams have too many pairs, a rule
+        binds single tasks (a constraint, or the limit on batches), or it was to end before anything was placed.
     """
     coarse = _of_pairs(problem)
     if coarse is None or problem.rules:
@@ -73,8 +73,10 @@ def multilevel(
             break
         levels.append((coarse, group))
         coarse = _joined(coarse, group)
+    if ended():
+        return None
     node_of = np.full(coarse.n, -1, dtype=np.int64)
-    while not ended():
+    while True:
         node_of = _filled(coarse, node_of, nodes)
         node_of = anneal(
             coarse,
@@ -90,7 +92,10 @@ def multilevel(
             return node_of
         coarse, group = levels.pop()
         node_of = node_of[group]
-    return None
+        if ended():
+            for _, group in reversed(levels):
+                node_of = node_of[group]
+            return node_of
 
 
 def _filled(problem: Problem, node_of: Ints, nodes: Sequence[int]) -> Ints:

@@ -24,18 +24,6 @@ SECOND = 1000
 AGING = 10 * SECOND
 
 
-class Clock:
-    now = 1_800_000_000_000
-
-    def __call__(self):
-        return self.now
-
-
-@pytest.fixture
-def clock():
-    return Clock()
-
-
 @pytest.fixture
 def both(tmp_path, clock):
     with opened(str(tmp_path / "one.sqlite")) as engine:

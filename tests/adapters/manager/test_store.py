@@ -43,18 +43,6 @@ def url(request, tmp_path):
     return emptied(request.getfixturevalue("server"))
 
 
-class Clock:
-    now = 1_800_000_000_000
-
-    def __call__(self):
-        return self.now
-
-
-@pytest.fixture
-def clock():
-    return Clock()
-
-
 @pytest.fixture
 def store(url, clock):
     with opened(url) as engine:
