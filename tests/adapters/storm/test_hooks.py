@@ -1,4 +1,4 @@
-"""Real workers report what their tasks did: to the tuple what the topology counted for itself."""
+"""Real workers report what their tasks did: to the tuple what the topology counted for itself, of busy tasks nearly."""
 
 from __future__ import annotations
 
@@ -29,6 +29,8 @@ TOKEN = "hook test"
 TUPLES = 3000
 COUNTS, SINK, LINES = (2, 3, 4), 7, (5, 6)
 """Storm numbers tasks by component: 1 is the acker."""
+BUSY = 2_000_000
+"""Tuples of a spout: some seconds of work, of which the first alone are counted one by one."""
 
 
 def round_of(storm: LocalStorm, name: str) -> Snapshot:
@@ -79,6 +81,24 @@ def test_reports_are_what_the_topology_counted(tmp_path: Path) -> None:
             check_metrics(whole, snapshot, latency_of(storm, "tally"))
             listening.close()
             again_after_a_pause(collector, TOKEN)
+
+
+def test_reports_of_busy_tasks_are_close_to_what_the_topology_counted(tmp_path: Path) -> None:
+    (tmp_path / "token").write_text(TOKEN)
+    with Collector(token=TOKEN) as collector, hooked_storm(collector, tmp_path / "token", RELEASE) as storm:
+        tally = Tally(storm, tmp_path)
+        tally.submit("busy", tuples=BUSY, acked=False)  # as fast as spouts can
+        wait_for("all tuples", lambda: sum(tally.counts().values()) == 4 * BUSY)
+        own = tally.counts()
+        wait_for("quiet", lambda: (last := collector.recent(2.5)) and not any(each.flows for each in last))
+        reports = collector.recent(3600)
+    counts, sink = {each - 1 for each in COUNTS}, SINK - 1  # there is no acker
+    assert flows_between(reports, {each - 1 for each in (*LINES, *COUNTS, SINK)}) == pytest.approx(own, rel=0.03)
+    received: Counter[int] = Counter()
+    for report in reports:
+        received.update({row.task: row.received for row in report.tasks})
+    assert received[sink] == pytest.approx(2 * BUSY, rel=0.03)
+    assert sum(received[task] for task in counts) == pytest.approx(2 * BUSY, rel=0.03)
 
 
 def all_reports(collector: Collector, own: dict[tuple[int, int], int]) -> tuple[Report, ...] | None:

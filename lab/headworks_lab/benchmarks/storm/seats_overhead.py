@@ -1,114 +1,25 @@
-"""What seats cost where nothing moves: CPU time for a tuple of a topology with seats, beside the same one without.
+"""What seats cost where nothing moves: a topology with seats, beside the same one without.
 
-Both run at the same time on one cluster, so that whatever else the machine does slows both, in workers that are new for
-each pair, for the compiler of a JVM does not do the same twice. All times are of the processor, not of the clock: with
-other work beside them workers take longer to be warm, and are. With `--monitor` workers report in both: by Storm's
-task hooks without seats, and with them by the wrapped components themselves. WordCount over a text, acked, at full
-speed; with `--bare` bolts that do nothing but count what they receive, unacked, so that the cost of a seat is as large
-a part as it can be. Needs the sources of the tests, where the topologies are.
+With `--monitor` workers report in both: by Storm's task hooks without seats, and with them by the wrapped components
+themselves. WordCount over a text, acked, at full speed; with `--bare` bolts that do nothing but count what they
+receive, unacked, so that the cost of a seat is as large a part as it can be.
 """
 
-from __future__ import annotations
-
-import argparse
-import statistics
-import sys
-import tempfile
-import time
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
-import psutil
-
-from headworks.cli.output import console, table
-from headworks_storm.release.artefacts import STORM
+from headworks_lab.benchmarks.storm.beside import compare, parser
 from headworks_storm.service import HOOKS
-from headworks_storm.workers.collector import Collector
-from headworks_storm.workload.find import default_text
 
-sys.path.insert(0, str(Path(__file__).parents[4] / "tests" / "adapters" / "storm"))
-from storm_tally import Tally, hooked_storm
-
-if TYPE_CHECKING:
-    from headworks_storm.local.cluster import LocalStorm
-
-TOKEN = "benchmark"
 VALIDATOR = {"nimbus.topology.validator": "headworks.storm.seats.Validator"}
 BARE = {"headworks.seats.movable": "count=fields:counts; sink=fields:counts"}
 WORDS = {"headworks.seats.movable": "split=stateless; count=fields:counts,words"}
 
 
-def start(tally: Tally, name: str, asked: argparse.Namespace, *, seats: bool) -> None:
-    """Submit one of the two, and wait until its bolts count."""
-    conf: dict[str, Any] = dict(BARE if asked.bare else WORDS) if seats else {}
-    conf = {**conf, **(HOOKS if asked.monitor else {"headworks.collector": ""})}
-    if asked.bare:
-        tally.submit(name, acked=False, **conf)
-    else:
-        tally.submit_words(name, default_text(), **conf)
-
-
-def cpu(storm: LocalStorm, name: str) -> float:
-    """CPU seconds of the workers of a topology so far."""
-    ours = (each for each in storm.workers() if each.topology.startswith(f"{name}-"))
-    return sum(sum(psutil.Process(each.pid).cpu_times()[:2]) for each in ours)
-
-
-def run(storm: LocalStorm, folder: Path, pair: int, asked: argparse.Namespace) -> dict[bool, tuple[float, float]]:
-    """Tuples a second that counting bolts receive, and CPU microseconds for each: without seats, and with."""
-    tallies = {}
-    for seats in (False, True) if pair % 2 == 0 else (True, False):
-        place = folder / f"{pair}-{seats}"
-        place.mkdir()
-        tallies[seats] = Tally(storm, place)
-        start(tallies[seats], f"p{pair}-{seats}", asked, seats=seats)
-    while not all(each.counts() for each in tallies.values()):
-        time.sleep(0.5)
-    samples: dict[bool, list[tuple[float, float, float]]] = {False: [], True: []}
-    ages = dict.fromkeys(tallies, 0.0)
-    while min(ages.values()) <= asked.warm_up + asked.seconds:
-        for key, tally in tallies.items():
-            ages[key] = used = cpu(storm, f"p{pair}-{key}")
-            if asked.warm_up < used <= asked.warm_up + asked.seconds:  # at the same age, for a JVM gets faster
-                samples[key].append((time.perf_counter(), used, sum(tally.counts().values())))
-        time.sleep(0.25)
-    figures = {}
-    for key, found in samples.items():
-        at, used, tuples = np.array(found).T
-        # Bolts write their counts once a second: a slope over all samples does not hang on the first and the last.
-        figures[key] = float(np.polyfit(at, tuples, 1)[0]), 1e6 * float(np.polyfit(tuples, used, 1)[0])
-        storm.gateway.kill(f"p{pair}-{key}", wait=0)
-    while storm.workers():
-        time.sleep(0.5)
-    return figures
-
-
 def main() -> None:
-    """Print each pair, and the ratio of the CPU for a tuple."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--pairs", type=int, default=6)
-    parser.add_argument("--seconds", type=float, default=30.0, help="of the processor, that are measured")
-    parser.add_argument("--warm-up", type=float, default=20.0, help="those before them")
-    parser.add_argument("--bare", action="store_true", help="bolts that do nothing, unacked")
-    parser.add_argument("--monitor", action="store_true", help="workers report in both")
-    asked = parser.parse_args()
-    rows, ratios, speeds = [], [], []
-    with tempfile.TemporaryDirectory() as place, Collector(token=TOKEN) as collector:
-        folder = Path(place)
-        (folder / "token").write_text(TOKEN)
-        with hooked_storm(collector, folder / "token", STORM, hooks=False, seconds=5, **VALIDATOR) as storm:
-            for pair in range(asked.pairs):
-                figures = run(storm, folder, pair, asked)
-                ratios.append(figures[True][1] / figures[False][1])
-                speeds.append(figures[True][0] / figures[False][0])
-                told = (f"{figures[key][part]:,.{2 * part}f}" for part in (0, 1) for key in (False, True))
-                rows.append((str(pair + 1), *told, f"{speeds[-1]:.3f}", f"{ratios[-1]:.3f}"))
-                print(*rows[-1], flush=True)
-    heads = ("pair", "plain /s", "seats /s", "plain \u00b5s", "seats \u00b5s", "ratio of /s", "ratio of \u00b5s")
-    console().print(table(f"Storm {STORM}", heads, rows, numbers=heads))
-    for name, found in (("tuples/s", speeds), ("CPU for a tuple", ratios)):
-        print(f"{name}, seats / plain: median {statistics.median(found):.3f}, {min(found):.3f} to {max(found):.3f}")
+    """Print the table."""
+    options = parser(__doc__, pairs=6)
+    options.add_argument("--monitor", action="store_true", help="workers report in both")
+    asked = options.parse_args()
+    plain = HOOKS if asked.monitor else {"headworks.collector": ""}
+    compare("seats", asked, plain, {**plain, **(BARE if asked.bare or asked.rate else WORDS)}, **VALIDATOR)
 
 
 if __name__ == "__main__":

@@ -30,22 +30,26 @@ final class Counts {
     private final boolean system;
     private final int tasks;
     private final long sample;
+    /** Null where every event is counted. */
+    private final SampledHooks hooks;
     /** Never changed, but replaced: a reader has one whole map or the other. */
     private volatile Map<String, Output> outputs = Map.of();
-    /** The last two: a bolt sends its tuples and its acknowledgements in turn. */
+    /** Two: a bolt sends its tuples and its acknowledgements in turn. */
     private Output latest;
     private Output earlier;
     /** The reporter's: what the reports had so far. */
     private final long[] told = new long[6];
 
-    Counts(int task, WorkerTopologyContext context, long sample) {
+    Counts(int task, WorkerTopologyContext context, long sample, SampledHooks hooks) {
         this.task = task;
         this.system = isSystem(context.getComponentId(task));
         this.tasks = 1 + context.getTaskToComponent().keySet().stream().max(Integer::compare).orElse(0);
         this.sample = sample;
+        this.hooks = hooks;
     }
 
-    void emitted(String stream, List<Object> values, Collection<Integer> targets, Sizes sizes) {
+    /** @param weight emits that this one stands for */
+    void emitted(String stream, List<Object> values, Collection<Integer> targets, int weight, Sizes sizes) {
         Output output = latest;
         if (output == null || !output.stream.equals(stream)) {
             output = earlier;
@@ -54,11 +58,11 @@ final class Counts {
                 if (output == null) {
                     return;
                 }
+                earlier = latest;
+                latest = output;
             }
-            earlier = latest;
-            latest = output;
         }
-        output.add(values, targets, sizes);
+        output.add(values, targets, weight, sizes);
     }
 
     /** @param ms complete latency, null for those that Storm did not sample */
@@ -71,6 +75,13 @@ final class Counts {
                 delays = new Delays();
             }
             delays.add(ms);
+        }
+    }
+
+    /** By the reporter: the next events are counted one by one, or some for all, by how many there were. */
+    void pace(double seconds) {
+        if (hooks != null) {
+            hooks.pace(seconds);
         }
     }
 

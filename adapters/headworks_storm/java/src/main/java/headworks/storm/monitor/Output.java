@@ -34,16 +34,16 @@ final class Output {
     }
 
     /** Storm hands over an {@link ArrayList}, but for direct streams: to ask for the class costs less than for List. */
-    void add(List<Object> values, Collection<Integer> targets, Sizes sizes) {
-        emitted++;
+    void add(List<Object> values, Collection<Integer> targets, int weight, Sizes sizes) {
+        emitted += weight;
         if (targets instanceof ArrayList) {
             ArrayList<Integer> list = (ArrayList<Integer>) targets;
             int size = list.size();
             for (int i = 0; i < size; i++) {
-                add(list.get(i));
+                add(list.get(i), weight);
             }
         } else {
-            targets.forEach(this::add);
+            targets.forEach(each -> add(each, weight));
         }
         if (sample > 0 && emitted >= next) {
             next += Math.min(next, sample); // 1, 2, 4, ...: a slow stream has its size early, too
@@ -52,7 +52,7 @@ final class Output {
     }
 
     /** @param target a task, null where a direct emit had no subscriber */
-    private void add(Integer target) {
+    private void add(Integer target, int weight) {
         if (target != null) {
             int task = target;
             int number = task >>> SHIFT;
@@ -62,7 +62,7 @@ final class Output {
                     page = new long[PAGE];
                     sent[number] = page;
                 }
-                page[task & (PAGE - 1)]++;
+                page[task & (PAGE - 1)] += weight;
             }
         }
     }

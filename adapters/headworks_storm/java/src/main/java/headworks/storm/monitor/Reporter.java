@@ -76,6 +76,7 @@ final class Reporter implements Runnable {
             due = Math.max(due + settings.periodMs * 1_000_000, System.nanoTime());
             try {
                 Thread.sleep((due - System.nanoTime()) / 1_000_000);
+                tasks.values().forEach(each -> each.pace(settings.periodMs / 1000.0));
                 wires.send(report.next(new TreeMap<>(tasks), settings.sample, wires.dropped()));
             } catch (InterruptedException asked) {
                 return;

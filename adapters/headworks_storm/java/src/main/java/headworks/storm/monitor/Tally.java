@@ -41,7 +41,7 @@ public final class Tally {
      * @param targets the tasks that it went to
      */
     public void emitted(String stream, List<Object> values, Collection<Integer> targets) {
-        counts.emitted(stream, values, targets, sizes);
+        counts.emitted(stream, values, targets, 1, sizes);
     }
 
     /**
@@ -73,7 +73,7 @@ public final class Tally {
     /** Which acker is told hangs on a number that is random: all are told as often. */
     private void tellAcker(String stream) {
         turn = turn + 1 < ackers.size() ? turn + 1 : 0;
-        counts.emitted(stream, TOLD, ackers.get(turn), sizes);
+        counts.emitted(stream, TOLD, ackers.get(turn), 1, sizes);
     }
 
     /** A tuple of a spout was acked; without ackers Storm acknowledges on emit, which completes nothing. */

@@ -13,6 +13,9 @@ import org.slf4j.LoggerFactory;
 /**
  * Counts what one task does, for the report of its worker. Named in {@code topology.auto.task.hooks}, it needs no
  * change of a topology. A task that it cannot count goes on uncounted: no error of this class reaches Storm.
+ *
+ * <p>A busy bolt is counted by {@link SampledHooks}. A spout whose tuples are acked is counted one by one: those that are
+ * pending are a difference, which would drift away.
  */
 public final class TaskHook extends BaseTaskHook {
     private static final Logger LOG = LoggerFactory.getLogger(TaskHook.class);
@@ -22,6 +25,8 @@ public final class TaskHook extends BaseTaskHook {
     private boolean known;
     private boolean acking;
     private Reporter reporter;
+    /** Null where this Storm keeps hooks in another way, and tells of everything. */
+    private SampledHooks hooks;
     /** Null where nothing is counted. */
     private volatile Counts counts;
 
@@ -30,14 +35,17 @@ public final class TaskHook extends BaseTaskHook {
         try {
             task = context.getThisTaskId();
             this.context = context;
+            hooks = SampledHooks.of(context);
             Settings settings = Settings.of(conf);
             known = settings == null;
             if (settings != null && task >= 0 && !conf.containsKey(WorkerTallies.COUNTED)) {
                 acking = !context.getComponentTasks("__acker").isEmpty();
-                Counts fresh = new Counts(task, context, settings.sample);
+                boolean spout = context.getRawTopology().get_spouts().containsKey(context.getThisComponentId());
+                Counts fresh = new Counts(task, context, settings.sample, acking && spout ? null : hooks);
                 reporter = Reporter.join(fresh, settings, conf, context);
                 counts = fresh;
             }
+            closeIfDone();
         } catch (Throwable error) {
             giveUp(error);
         }
@@ -55,7 +63,7 @@ public final class TaskHook extends BaseTaskHook {
         Counts counts = this.counts;
         if (counts != null) {
             try {
-                counts.emitted(info.stream, info.values, info.outTasks, reporter.sizes);
+                counts.emitted(info.stream, info.values, info.outTasks, weight(), reporter.sizes);
             } catch (Throwable error) {
                 giveUp(error);
             }
@@ -69,8 +77,12 @@ public final class TaskHook extends BaseTaskHook {
         }
         Counts counts = this.counts;
         if (counts != null && info.tuple.getSourceTask() >= 0) {
-            counts.received++;
+            counts.received += weight();
         }
+    }
+
+    private int weight() {
+        return hooks == null ? 1 : hooks.weight();
     }
 
     /** The tuple of any bolt will do, Storm's own ones too. */
@@ -80,6 +92,13 @@ public final class TaskHook extends BaseTaskHook {
             Reporter.know(context.getStormId(), context.getThisWorkerPort(), info.tuple.getContext());
         } catch (RuntimeException | LinkageError error) {
             LOG.warn("Where the worker of task {} sends tuples is not reported: {}", task, error.toString());
+        }
+        closeIfDone();
+    }
+
+    private void closeIfDone() {
+        if (known && counts == null && hooks != null) {
+            hooks.close();
         }
     }
 
@@ -102,7 +121,9 @@ public final class TaskHook extends BaseTaskHook {
 
     private void giveUp(Throwable error) {
         LOG.warn("Task {} goes on without being counted", task, error);
+        known = true;
         counts = null;
+        closeIfDone();
         cleanup();
     }
 }

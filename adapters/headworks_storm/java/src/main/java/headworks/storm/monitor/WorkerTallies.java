@@ -46,7 +46,7 @@ public final class WorkerTallies implements AutoCloseable {
         for (int task : context.getThisWorkerTasks()) {
             if (task >= 0) {
                 tasks.add(task);
-                Counts counts = new Counts(task, context, settings.sample);
+                Counts counts = new Counts(task, context, settings.sample, null);
                 reporter = Reporter.join(counts, settings, conf, context);
                 if (!Counts.isSystem(context.getComponentId(task))) {
                     tallies.put(task, new Tally(counts, reporter.sizes, ackers));
