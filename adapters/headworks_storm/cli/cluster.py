@@ -12,6 +12,7 @@ import click
 from headworks.errors import DocumentError
 from headworks_local.cluster_commands import MOST, end_cluster, running_cluster
 from headworks_local.isolated.options import apart_options, fault_command
+from headworks_storm.cli.seats import home_option
 from headworks_storm.release.artefacts import STORM
 
 if TYPE_CHECKING:
@@ -114,14 +115,10 @@ def down(*, as_json: bool) -> None:
 
 
 @click.command()
-@click.option(
-    "--home",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Show the cluster that conf/storm.yaml of this Storm installation names.",
-)
+@home_option
 @click.option("--json", "as_json", is_flag=True, help="Print the cluster as JSON.")
 def status(home: Path | None, *, as_json: bool) -> None:
-    """Show the cluster that `up` started; exit code 1 if there is none."""
+    """Show a cluster; exit code 1 if you name none and `up` started none."""
     # psutil, cattrs and filelock cost 0.1 s, which the list of commands does not need.
     from headworks_storm.cli.ask import ask
     from headworks_storm.install.installation import Installation

@@ -7,15 +7,34 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from headworks.cli.parameters import FiniteRange
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+
+def _one(context: click.Context, parameter: click.Parameter, home: Path | None) -> Path | None:
+    """Refuse to choose between the installation that the environment names and a local cluster that runs."""
+    if home is None or context.get_parameter_source(str(parameter.name)) is not ParameterSource.ENVIRONMENT:
+        return home
+    # psutil, cattrs and filelock cost 0.1 s, which the list of commands does not need.
+    from headworks_storm.local.state import StormState
+
+    local = StormState.read()
+    if local is not None and home.resolve() != Path(local.home).resolve():
+        told = f"$STORM_HOME is {home}, and a local cluster runs in {local.home}: name one of them with --home"
+        raise click.UsageError(told)
+    return home
+
+
 home_option = click.option(
     "--home",
+    envvar="STORM_HOME",
+    show_envvar=True,
     type=click.Path(exists=True, file_okay=False, path_type=Path),
+    callback=_one,
     help="A Storm installation whose conf/storm.yaml names Nimbus; the cluster of `headworks storm up` by default.",
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print the data as JSON.")

@@ -53,6 +53,8 @@ THRIFT = "org.apache.storm.generated."
 LOST = ("NimbusLeaderNotFoundException", "TTransportException", "UnknownHostException")
 """Exceptions of Storm's client that mean: there is no Nimbus, or none that leads."""
 
+PORTS = 2**16
+"""Ports that there are."""
 GONE = "the JVM that reaches Nimbus for this process has died: start the gateway again"
 
 
@@ -82,7 +84,7 @@ class NimbusGateway:
         """Start the JVM; Nimbus need not be there yet.
 
         Raises:
-            EngineError: py4j is missing, the JVM does not start, or the file is no YAML.
+            EngineError: py4j is missing, the JVM does not start, the file is no YAML, or names no address of Nimbus.
         """
         try:
             # py4j comes with the extra `storm`: without it this is an error with a fix, not a failed import.
@@ -98,6 +100,7 @@ class NimbusGateway:
             self._gateway = JavaGateway(OwnErrors(gateway_parameters=parameters), gateway_parameters=parameters)
             if self.file:
                 self.conf = {**self.conf, **self.read_conf(self.file)}
+            nimbus_addresses(self.conf)  # Storm's client fails on a wrong one without its name
             # A Java map that stays in the JVM: every client is made from it.
             self._java_conf = self._storm.utils.Utils.readDefaultConfig()
             self._java_conf.putAll(HASTE | dict(self.conf))
@@ -337,10 +340,9 @@ def nimbus_addresses(conf: Mapping[str, Any]) -> tuple[tuple[str, int], ...]:
     seeds, port = conf.get("nimbus.seeds") or ["localhost"], conf.get(key) or otherwise
     if isinstance(seeds, str) or not isinstance(seeds, Iterable):
         raise EngineError(f'nimbus.seeds in storm.yaml is {seeds!r}, and Storm takes a list: write ["{seeds}"]')
-    try:
-        return tuple((str(host), int(port)) for host in seeds)
-    except (TypeError, ValueError):
-        raise EngineError(f"{key} in storm.yaml is {port!r}, which is no port: write a number") from None
+    if not str(port).isdecimal() or int(port) >= PORTS:
+        raise EngineError(f"{key} in storm.yaml is {port!r}, which is no port: write a number")
+    return tuple((str(host), int(port)) for host in seeds)
 
 
 def _asked_of(conf: Mapping[str, Any]) -> str:

@@ -269,6 +269,8 @@ def _listening(subject: str, host: str, port: int, fix: str) -> Finding:
         socket.create_connection((host, port), timeout=SECONDS).close()
     except OSError as error:
         return _bad(subject, f"{host}:{port} does not answer: {error.strerror or error}", fix)
+    except UnicodeError:
+        return _bad(subject, f"{host!r} is no name of a host", fix)
     return _ok(subject, f"{host}:{port} answers")
 
 

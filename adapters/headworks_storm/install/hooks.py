@@ -111,6 +111,8 @@ def _setting(key: str, conf: Mapping[str, Any], stored: StoredSettings | None) -
     detail, where = "Headworks's is not in it", "supervisors"
     if key in nimbus:
         detail, where = "Nimbus has a list of its own, which wins, and Headworks's is not in it", "every Nimbus"
+    if counts[key] is not None and not isinstance(counts[key], list):
+        detail = f"{counts[key]!r}, and Storm takes a list"
     return Finding(
         subject=key, status="missing", detail=detail, fix=f"storm.yaml of {where}: {key}: {json.dumps(wanted)}"
     )

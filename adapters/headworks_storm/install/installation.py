@@ -99,6 +99,7 @@ def standing_or_at(home: Path | None) -> Installation:
     running = StormState.read()
     if running is None:
         raise EngineError(
-            "no local Storm cluster runs: start one with `headworks storm up`, or name an installation with --home"
+            "no local Storm cluster runs: start one with `headworks storm up`, or name an installation with --home or "
+            "$STORM_HOME"
         )
     return Installation.at(Path(running.home))

@@ -29,7 +29,8 @@ DIGEST_NAME = "localhost"
 
 def handed_out(conf: Mapping[str, Any]) -> bool:
     """Tell whether workers get the token of their topology from Nimbus, by its credentials."""
-    return CREDENTIAL in (conf.get(CREDENTIALS) or ())
+    found = conf.get(CREDENTIALS)
+    return isinstance(found, list) and CREDENTIAL in found
 
 
 def examine_security(conf: Mapping[str, Any], *, asked: bool = False) -> Iterator[Finding]:

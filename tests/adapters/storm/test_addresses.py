@@ -44,6 +44,8 @@ def test_more_than_a_worker_reports_to():
         ({"nimbus.seeds": "n1"}, r'nimbus.seeds in storm.yaml is \'n1\', and Storm takes a list: write \["n1"\]'),
         ({"nimbus.seeds": 7}, r"nimbus.seeds in storm.yaml is 7"),
         ({"nimbus.thrift.port": "http"}, r"nimbus.thrift.port in storm.yaml is 'http', which is no port"),
+        ({"nimbus.thrift.port": 70_000}, r"nimbus.thrift.port in storm.yaml is 70000, which is no port"),
+        ({"nimbus.thrift.port": [6627]}, r"nimbus.thrift.port in storm.yaml is \[6627\], which is no port"),
     ],
 )
 def test_a_nimbus_that_storm_yaml_names_in_another_form_is_a_sentence(conf, said):

@@ -12,10 +12,29 @@ import pytest
 
 from headworks.plugins.host import PluginHost
 from headworks_storm.client.gateway import TLS, TLS_STORE
-from headworks_storm.install.examine import MEMBER, VALIDATOR, examine, examine_conf, examine_jars, examine_settings
+from headworks_storm.install.examine import (
+    LOCAL,
+    MACHINES,
+    MEMBER,
+    OF_OTHERS,
+    VALIDATOR,
+    examine,
+    examine_conf,
+    examine_jars,
+    examine_settings,
+)
 from headworks_storm.install.hooks import StoredSettings, examine_hooks
 from headworks_storm.install.installation import Installation
-from headworks_storm.install.security import DIGEST, JAAS, TLS_TRANSPORT, TRANSPORT
+from headworks_storm.install.security import (
+    AS_USER,
+    CREDENTIALS,
+    DIGEST,
+    JAAS,
+    SECRET,
+    SECRET_FILE,
+    TLS_TRANSPORT,
+    TRANSPORT,
+)
 from headworks_storm.local.cluster import LocalStorm
 from headworks_storm.nimbus.bridge import Endpoint
 from headworks_storm.release.jar import own_jars
@@ -51,6 +70,12 @@ def put(jar: Path, content: str = "class") -> Path:
 
 
 HOOK, REPORTERS = HOOKS
+SETTINGS = (
+    *(*HOOKS, *SCHEDULER, *OF_OTHERS, VALIDATOR, LOCAL, MACHINES),
+    *("headworks.endpoint", "headworks.collector", SECRET, SECRET_FILE, CREDENTIALS, AS_USER),
+    *(TRANSPORT, JAAS, TLS, TLS_STORE, TLS_TRANSPORT),
+)
+"""Those that the doctor looks at."""
 GRAPHITE = {"class": "org.acme.Graphite", "report.period": 10}
 
 
@@ -63,6 +88,22 @@ def settings_of(
 
 def jars(home: Path) -> tuple[Finding, ...]:
     return tuple(examine_jars(Installation.at(home)))
+
+
+@pytest.mark.parametrize(
+    "value", [True, 7, -1, 2.5, "", "text", "a:b", "a..b:1", [], ["a"], [7], [["a"]], {"a": 1}, {"a": {}}]
+)
+def test_no_setting_of_another_form_is_more_than_a_finding(home: Path, value: Any) -> None:
+    """As text, number, list or map: whatever YAML holds, of this machine, of Nimbus, and of a topology."""
+    for key in SETTINGS:
+        found = settings_of(home, {key: value}, {key: value}, wc={key: value})
+        assert all(each.detail for each in found.values()), key
+
+
+def test_a_list_that_is_text_is_told_as_such(home: Path) -> None:
+    found = settings_of(home, {HOOK: "a.Hook"})[HOOK]
+    assert (found.status, found.detail) == ("missing", "'a.Hook', and Storm takes a list")
+    assert found.fix.endswith(f'{HOOK}: ["a.Hook", "headworks.storm.monitor.TaskHook"]')
 
 
 def test_guarantees_that_count_for_nothing_are_named() -> None:

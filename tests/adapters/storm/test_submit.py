@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,9 +15,12 @@ from headworks import documents
 from headworks.errors import DocumentError, EngineError
 from headworks.model import Component, Kind, Resources, Stream, Topology
 from headworks.plugins.host import PluginHost
+from headworks_storm.cli.group import KINDS
 from headworks_storm.cli.group import storm as commands
 from headworks_storm.install.installation import Installation
 from headworks_storm.install.submit import RUNNER
+from headworks_storm.local.state import StormState
+from headworks_storm.release.artefacts import STORM
 from headworks_storm.release.jar import own_jars
 from headworks_storm.workload.catalogue import workloads
 from headworks_storm.workload.describe import Load, describe
@@ -100,6 +104,26 @@ def test_without_a_cluster_the_ways_to_one_are_told(monkeypatch: pytest.MonkeyPa
         assert "--home" in str(result.exception)
     with pytest.raises(EngineError, match="is no Storm installation"):
         Installation.at(tmp_path)
+
+
+def test_help_has_commands_by_kind() -> None:
+    said = run("--help").stdout
+    assert re.findall(r"^([A-Z][\w ]+):$", said, re.MULTILINE) == ["Options", *KINDS]
+    assert re.findall(r"^  ([a-z]+)  ", said, re.MULTILINE) == [each.name for kind in KINDS.values() for each in kind]
+
+
+def test_the_environment_names_an_installation_unless_a_local_cluster_runs(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("STORM_HOME", str(tmp_path))
+    monkeypatch.setattr(StormState, "read", lambda: None)
+    assert str(run("show", "t").exception).startswith(f"{tmp_path} is no Storm installation")
+    local = StormState(version=STORM, home=str(tmp_path / "local"), nimbus_port=1, daemons=())
+    monkeypatch.setattr(StormState, "read", lambda: local)
+    for words in (["show", "t"], ["kill", "t"], ["status"]):
+        said = " ".join(run(*words).stderr.split())
+        assert f"$STORM_HOME is {tmp_path}, and a local cluster runs in {local.home}" in said
+    assert str(run("show", "t", "--home", tmp_path).exception).startswith(f"{tmp_path} is no Storm installation")
 
 
 def test_the_jar_is_handed_out(tmp_path: Path) -> None:
