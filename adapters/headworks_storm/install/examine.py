@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import socket
 import zipfile
@@ -60,6 +61,11 @@ def examine_settings(
         conf: Its `storm.yaml`.
         stored: What Nimbus has, None where it was not asked.
     """
+    if stored is not None and not _installed(installation, conf, stored):
+        said = "not installed: no jar, no setting and no topology names it"
+        yield _lacking("Headworks", said, "docs/storm-install.md has the steps; after its undo nothing is left to do")
+        yield from examine_security(conf, asked=True)
+        return
     supervisor = _has_supervisor(installation.home, conf, stored.supervisors if stored is not None else None)
     yield from examine_jars(installation, supervisor=supervisor)
     yield from examine_seats(installation, stored.nimbus if stored is not None else conf, supervisor=supervisor)
@@ -69,6 +75,14 @@ def examine_settings(
     extlib, jar = installation.home / "extlib", bool(_with(MEMBER, installation, "extlib"))
     yield from examine_workers(extlib, conf, stored, jar=jar, supervisor=supervisor)
     yield from examine_security(conf, asked=stored is not None)
+
+
+def _installed(installation: Installation, conf: Mapping[str, Any], stored: StoredSettings) -> bool:
+    """Tell whether anything of Headworks is on this machine or in Nimbus."""
+    folders = ("extlib", "extlib-daemon")
+    jars = _with(MEMBER, installation, *folders) or _with(SEATS, installation, *folders)
+    named = any('"headworks.' in json.dumps(each, default=str) for each in (conf, stored.nimbus))
+    return bool(jars or named or stored.hooked())
 
 
 def _ok(subject: str, detail: str) -> Finding:

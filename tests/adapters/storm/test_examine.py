@@ -83,7 +83,8 @@ def settings_of(
     home: Path, conf: dict[str, Any], nimbus: dict[str, Any] | None = None, **topologies: dict[str, Any]
 ) -> dict[str, Finding]:
     stored = None if nimbus is None else StoredSettings(nimbus=nimbus, topologies=topologies)
-    return {each.subject: each for each in examine_settings(Installation.at(home), conf, stored)}
+    found = examine_settings(Installation.at(home), {"headworks.timeout.ms": 5000, **conf}, stored)
+    return {each.subject: each for each in found}
 
 
 def jars(home: Path) -> tuple[Finding, ...]:
@@ -104,6 +105,20 @@ def test_a_list_that_is_text_is_told_as_such(home: Path) -> None:
     found = settings_of(home, {HOOK: "a.Hook"})[HOOK]
     assert (found.status, found.detail) == ("missing", "'a.Hook', and Storm takes a list")
     assert found.fix.endswith(f'{HOOK}: ["a.Hook", "headworks.storm.monitor.TaskHook"]')
+
+
+def test_where_nothing_of_headworks_is_left_it_is_not_installed_and_that_is_all(home: Path) -> None:
+    def found(conf: dict[str, Any], nimbus: dict[str, Any], **topologies: dict[str, Any]) -> list[str]:
+        stored = StoredSettings(nimbus=nimbus, topologies=topologies)
+        return [each.subject for each in examine_settings(Installation.at(home), conf, stored)]
+
+    plain = {"storm.scheduler": "org.apache.storm.scheduler.DefaultScheduler", HOOK: ["a.Hook"]}
+    assert found(plain, plain, wc=plain) == ["Headworks"]
+    assert "Headworks" not in found({}, {}, wc=dict(HOOKS))
+    assert "Headworks" not in found({"headworks.shadow": True}, {})
+    assert "Headworks" not in found({}, dict(SCHEDULER))
+    put(home / "extlib-daemon" / "a.jar")
+    assert "Headworks" not in found({}, {})
 
 
 def test_guarantees_that_count_for_nothing_are_named() -> None:
