@@ -252,15 +252,27 @@ def _act(home: Path | None, command: str, name: str, done: str, *, as_json: bool
         click.echo(json.dumps({"topology": name, "asked": done}))
 
 
+def _lives(seat: dict[str, Any]) -> str:
+    return f"{seat['component']}/{seat['index']}" if seat["owner"] else "nobody"
+
+
+def _executor(each: dict[str, Any]) -> tuple[str, ...]:
+    tasks = f"{each['start']}" if each["start"] == each["end"] else f"{each['start']}-{each['end']}"
+    since = f"{each['uptime']} s" if each["uptime"] else "starting"
+    return each["component"], tasks, f"{each['host']}:{each['port']}", since
+
+
 def _show(topologies: list[dict[str, Any]], *, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(topologies, indent=2))
         return
     for topology in topologies:
         click.echo("  ".join(topology[key] for key in ("name", "id", "status", "scheduling")).rstrip())
-        for each in topology["executors"]:
-            tasks = f"{each['start']}" if each["start"] == each["end"] else f"{each['start']}-{each['end']}"
-            since = f"{each['uptime']} s" if each["uptime"] else "starting"
-            click.echo(f"  {each['component']}  {tasks}  {each['host']}:{each['port']}  {since}")
+        lives = {each["task"]: _lives(each) for each in topology.get("seats", ())}
+        rows: list[tuple[str, ...]] = [("component", "tasks", "worker", "runs for", "lives here" if lives else "")]
+        rows += [(*_executor(each), lives.get(each["start"], "")) for each in topology["executors"]]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        for row in rows if topology["executors"] else ():
+            click.echo("  ".join(("", *map(str.ljust, row, widths))).rstrip())
         if topology["errors"]:
             click.echo(f"  {len(topology['errors'])} errors: see `headworks storm errors {topology['name']}`")

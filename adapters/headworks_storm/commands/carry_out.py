@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -45,8 +46,12 @@ def cluster(nimbus: NimbusGateway) -> dict[str, Any]:
 
 
 def topology(nimbus: NimbusGateway, *, name: str) -> dict[str, Any]:
-    """`TopologyInfo` of a topology."""
-    return attrs.asdict(nimbus.topology(name))
+    """`TopologyInfo` of a topology, and `seats` if it has any and ZooKeeper shows them."""
+    found = attrs.asdict(nimbus.topology(name))
+    with contextlib.suppress(EngineError):  # settings, or ZooKeeper, may not be for this user
+        if nimbus.topology_conf(name).get(SEATS):
+            found |= {"seats": seats(nimbus, name=name)["seats"]}
+    return found
 
 
 def rebalance(

@@ -149,6 +149,9 @@ def test_commands_show_seats_and_move_a_task(storm, shown):
         place,
     ]
     assert f"pass/2  {place}  ownership 1  " in headworks(storm, "seats", "shown")
+    shown_rows = [line.split() for line in headworks(storm, "show", "shown").splitlines()[1:]]
+    assert [row[2] for row in shown_rows if row[-1] == "pass/2"] == [place]
+    assert sum(row[-1] == "nobody" for row in shown_rows) == TASKS
     assert pids(storm, "shown") == before
 
 

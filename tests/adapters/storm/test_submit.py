@@ -188,6 +188,7 @@ class TestRealCluster:
         shown = run("submit", tmp_path / "t.json", "--name", "life", "--wait", 600, *at)
         assert shown.exit_code == 0, (shown.output, shown.exception)
         assert "life  life-" in shown.stdout
+        assert re.search(r"^  component  +tasks  worker  +runs for$", shown.stdout, re.MULTILINE)
         assert cluster.gateway.topology_conf("life")["topology.workers"] == 1
         again = run("submit", tmp_path / "t.json", "--name", "life", *at)
         assert isinstance(again.exception, EngineError)
