@@ -19,6 +19,7 @@ from doc_api import api_reference
 from headworks import hooks
 from headworks.cli.main import headworks
 from headworks.plugins.guard import DEADLINES
+from headworks.report.metrics import FAMILIES
 from headworks.testing import ENGINE_RULES, RULES
 
 if TYPE_CHECKING:
@@ -151,6 +152,16 @@ def engine_rules() -> Iterator[str]:
     yield _table("rule | promise", (f"`{each.id}` | {each.statement}" for each in ENGINE_RULES))
 
 
+def metric_reference() -> Iterator[str]:
+    """Every metric with its labels, kind, meaning and stability."""
+    labels = (", ".join(f"`{label}`" for label in each.labels) for each in FAMILIES)
+    rows = (
+        f"`{each.name}` | {names} | {each.kind} | {each.help} | {each.stability}"
+        for each, names in zip(FAMILIES, labels, strict=True)
+    )
+    yield _table("metric | labels | kind | meaning | stability", rows)
+
+
 def _cell(text: str) -> str:
     """A text in a cell: Markdown's dialects differ in how they escape the mark between cells, not in HTML."""
     return re.sub(r"`([^`]*\|[^`]*)`", lambda code: f"<code>{html.escape(code[1])}</code>", text).replace("|", "&#124;")
@@ -167,6 +178,7 @@ REFERENCES: dict[str, Callable[[], Iterator[str]]] = {
     "commands": command_reference,
     "engine-rules": engine_rules,
     "hooks": hook_reference,
+    "metrics": metric_reference,
     "promises": promises,
     "rules": rules,
     "rooms": room_reference,

@@ -14,6 +14,7 @@ import attrs
 from headworks.control.knowledge import KnowledgeFile
 from headworks.control.priorities import Priorities
 from headworks.model import FILL, FILL_DEADLINES, Metrics, Request
+from headworks.model.parts import known_metrics
 from headworks_local.private_files import read_or_make_secret
 from headworks_storm.client.connection import NimbusConnection
 from headworks_storm.client.gateway import NimbusGateway
@@ -27,12 +28,14 @@ from headworks_storm.samples.writer import MEGABYTES, SampleWriter
 from headworks_storm.seats.moves import AT_ONCE, SeatMoves
 from headworks_storm.target import StormTarget
 from headworks_storm.workers.collector import CLIENTS, Collector
+from headworks_storm.workers.measures import metrics_of
 from headworks_storm.workers.watch import CollectorWatch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from headworks import PluginHost
+    from headworks.model import Observation
     from headworks_storm.nimbus.rounds import RoundDecision
     from headworks_storm.nimbus.snapshot import Snapshot
 
@@ -116,6 +119,20 @@ class Service:
         if self.samples is not None:
             found["unwritten reports"] = self.samples.lost
         return found
+
+    def seen(self, window: float) -> Observation | None:
+        """What runs, as the newest round of Nimbus and the reports of the last `window` seconds say; None before both.
+
+        Nothing is waited for.
+        """
+        snapshot = self.target.rounds.newest
+        if snapshot is None:
+            return None
+        seen = snapshot.observation()
+        if self.collector is None:
+            return seen
+        measured = metrics_of(self.collector.recent(window), snapshot, window)
+        return attrs.evolve(seen, metrics=known_metrics(measured, seen))
 
     def nimbus_conf(self) -> dict[str, Any]:
         """Settings that `storm.yaml` of Nimbus has to hold."""

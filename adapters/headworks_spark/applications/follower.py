@@ -42,7 +42,7 @@ class Follower(Generic[P]):
 
     Attributes:
         rounds: Number of rounds that it has done.
-        last: The last of them, None before the first.
+        last: The last of them, with the request of what it saw, so that `headworks.why` explains it; None before it.
     """
 
     def __init__(
@@ -142,7 +142,7 @@ class Follower(Generic[P]):
             done: Any = loop.round()
             self._longest = max(self._longest, time.monotonic() - self._began)
             self.rounds += 1
-            self.last = done
+            self.last = loop.newest
             LOG.info("round %d: %s: %s", done.number, done.outcome, done.message)
             if self._on_round is not None:
                 self._on_round(done)

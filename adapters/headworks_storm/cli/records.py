@@ -81,22 +81,25 @@ class Records:
     Attributes:
         journal: The journal, which raises nothing and keeps nobody waiting.
         count: Reads what the service counts beside the rounds.
+        hear: Hears of each round of Nimbus in which executors were placed; does not block.
     """
 
-    def __init__(self, journal: Journal, background: BackgroundQueue, screen: Screen) -> None:
+    def __init__(self, journal: Journal, background: BackgroundQueue, screen: Screen, *, shadow: bool = False) -> None:
         """Take the sinks.
 
         Args:
             journal: Is written to by the background queue alone.
             background: The journal's queue.
             screen: Shows rounds, and says what is wrong with the journal.
+            shadow: Whether Storm's own scheduler acts in place of plans.
         """
         # numpy and cattrs cost 0.2 s, which the list of commands does not need.
         from headworks.control.journal import Counts
 
         self.journal = QueuedJournal(journal, background, screen.say)
         self.count: Callable[[], Mapping[str, int]] = dict
-        self._screen = screen
+        self.hear: Callable[[Round], None] = lambda _done: None
+        self._screen, self._shadow = screen, shadow
         self._answers = Counts(self.counts)
 
     def counts(self) -> dict[str, int]:
@@ -117,7 +120,8 @@ class Records:
         # numpy and cattrs cost 0.2 s, which the list of commands does not need.
         from headworks.documents import unstructure
 
-        done = self._answers.add(_round(snapshot, decision))
+        done = self._answers.add(_round(snapshot, decision, shadow=self._shadow))
+        self.hear(done)
 
         def record() -> Mapping[str, Any]:
             made: Mapping[str, Any] = unstructure(done)
@@ -147,7 +151,7 @@ class Records:
             logger.propagate = passed
 
 
-def _round(snapshot: Snapshot, decision: RoundDecision) -> Round:
+def _round(snapshot: Snapshot, decision: RoundDecision, *, shadow: bool) -> Round:
     # numpy and cattrs cost 0.2 s, which the list of commands does not need.
     from headworks.control.journal import Round, now
 
@@ -156,10 +160,11 @@ def _round(snapshot: Snapshot, decision: RoundDecision) -> Round:
     if answer.mode == "hold":
         message = f"{message}: {answer.reason}"
         return Round(number=snapshot.round, outcome="held", message=message, notes=decision.notes, at=now())
+    message = f"{message}; shadow: Storm's own scheduler places them" if shadow else message
     texts = "; ".join(f"{topology}: {text}" for topology, text in sorted(answer.status.items()))
     return Round(
         number=snapshot.round,
-        outcome="answered",
+        outcome="unchanged" if shadow else "answered",
         message=f"{message}; {texts}",
         plan=decision.plan,
         request=decision.request,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import threading
 from pathlib import Path
@@ -13,8 +14,18 @@ from headworks.cli.installed import plugins
 from headworks.cli.output import json_option, say
 from headworks.cli.parameters import Address, FiniteRange
 from headworks.cli.request import option_option
-from headworks.cli.rounds import BackgroundQueue, Screen, journal_option, loop_settings, make_journal, run_rounds
+from headworks.cli.rounds import (
+    BackgroundQueue,
+    Screen,
+    journal_option,
+    loop_settings,
+    make_journal,
+    metrics_option,
+    run_rounds,
+    watched,
+)
 from headworks.cli.settings import Configured, Pace, make
+from headworks.model import Request
 from headworks_storm.cli.records import Records
 
 if TYPE_CHECKING:
@@ -81,6 +92,7 @@ def serve() -> None:
     help="Tasks of a topology that move from seat to seat at a time; needs --home.",
 )
 @journal_option
+@metrics_option
 @json_option
 @click.pass_context
 def storm(
@@ -100,6 +112,7 @@ def storm(
     home: Path | None,
     at_once: int,
     journal: Path | None,
+    metrics: tuple[str, int] | None,
     as_json: bool,
     **settings: Any,
 ) -> None:
@@ -134,7 +147,8 @@ def storm(
         fill=control.limits.fill,
     )
     with host.isolated(wanted=control.isolation != "thread") as apart:
-        bad = _serve(apart, control, where, make(Pace, settings), make_journal(journal), as_json=as_json)
+        pace, kept = make(Pace, settings), make_journal(journal)
+        bad = _serve(apart, control, where, pace, kept, metrics=metrics, as_json=as_json)
     context.exit(1 if bad else 0)
 
 
@@ -150,7 +164,14 @@ def _refuse_halves(samples: Path | None, collector: tuple[str, int] | None, home
 
 
 def _serve(
-    host: PluginHost, control: Control, where: ServiceSettings, pace: Pace, journal: Journal, *, as_json: bool
+    host: PluginHost,
+    control: Control,
+    where: ServiceSettings,
+    pace: Pace,
+    journal: Journal,
+    *,
+    metrics: tuple[str, int] | None,
+    as_json: bool,
 ) -> int:
     """Serve and run the loop until there were enough rounds or a signal comes; the number of bad rounds."""
     # numpy, cattrs and asyncio cost 0.3 s, which the list of commands does not need.
@@ -158,20 +179,34 @@ def _serve(
     from headworks_storm.service import serve
 
     with BackgroundQueue("headworks-screen") as shown, BackgroundQueue("headworks-journal") as written:
-        records = Records(journal, written, Screen(shown, as_json=as_json))
-        with (
-            records.logging(),
-            serve(host, control.scheduler, control.options, where, shadow=control.shadow, on_decision=records.answered)
-            as service,
-        ):  # fmt: skip
-            records.count = service.counts
+        records = Records(journal, written, Screen(shown, as_json=as_json), shadow=control.shadow)
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(records.logging())
+            heard = stack.enter_context(watched("storm", host, metrics, records.counts))
+            records.hear = heard.hear
+            service = stack.enter_context(
+                serve(
+                    host,
+                    control.scheduler,
+                    control.options,
+                    where,
+                    shadow=control.shadow,
+                    on_decision=records.answered,
+                )
+            )
+            records.count, heard.seen = service.counts, lambda: _running(service, control)
             _introduce(service, control)
             follows = pace.replan or control.priorities is not None
             if not follows and not host.has(control.scheduler, "headworks_analyse"):
                 say(f"{control.scheduler} has no analysis: running executors stay where they are (--replan moves them)")
                 threading.Event().wait()  # until a signal: the bridge answers rounds from threads of its own
             loop = Loop(host, control, service.target, records.journal, counts=records.counts)
-            return run_rounds(loop, pace, show=records.show)
+            return run_rounds(loop, pace, show=records.show, hear=heard.hear)
+
+
+def _running(service: Service, control: Control) -> Request | None:
+    seen = service.seen(control.window)
+    return None if seen is None else Request.of(seen, limits=control.limits, seed=control.seed)
 
 
 def _introduce(service: Service, control: Control) -> None:

@@ -177,4 +177,4 @@ def _step(task: str, done: SeatMove | EngineError) -> Step:
         return Step(action="seat", subject=task, done=False, message=str(done))
     pause = "not measured" if done.pause is None else f"{done.pause:.1f} ms"
     message = f"{done.source} -> {done.target} by seats, pause {pause}, settled in {1000 * done.seconds:.0f} ms"
-    return Step(action="seat", subject=task, message=message)
+    return Step(action="seat", subject=task, message=message, stopped=None if done.pause is None else done.pause / 1000)

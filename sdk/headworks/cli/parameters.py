@@ -15,13 +15,18 @@ class Address(click.ParamType):  # type: ignore[type-arg]  # generic since click
 
     name = "address"
 
+    def __init__(self, host: str = "") -> None:
+        """Take the host of an address that is a port alone; without one, a host is asked for."""
+        self._host = host
+
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, int]:
         """Host and port of a text."""
         if isinstance(value, tuple):
             return value
         host, colon, port = str(value).rpartition(":")
-        if not (colon and host and port.isdecimal() and int(port) < 65536):
-            self.fail(f"{value!r} is no HOST:PORT", param, ctx)
+        host = host if colon else self._host
+        if not (host and port.isdecimal() and int(port) < 65536):
+            self.fail(f"{value!r} is no {'[HOST:]PORT' if self._host else 'HOST:PORT'}", param, ctx)
         return host.strip("[]"), int(port)
 
 

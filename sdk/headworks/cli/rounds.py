@@ -17,16 +17,19 @@ from typing import TYPE_CHECKING, Self, TextIO
 
 import click
 
-from headworks.cli.output import console, trimmed
+from headworks.cli.output import console, say, trimmed
+from headworks.cli.parameters import Address
 from headworks.cli.settings import Pace, Setting, settings_of
-from headworks.errors import printable
+from headworks.errors import EngineError, how_to_install, printable
 from headworks.interrupts import raise_pending
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from headworks.control.journal import Journal, Round
     from headworks.control.loop import Loop
+    from headworks.control.totals import HeardRounds
+    from headworks.plugins.host import PluginHost
 
 
 LOG = logging.getLogger("headworks.cli.rounds")
@@ -44,6 +47,57 @@ GOOD = ("executed", "unchanged", "asserted", "answered")
 journal_option = click.option(
     "--journal", type=click.Path(dir_okay=False, path_type=Path), help="Append every round to this file."
 )
+
+metrics_option = click.option(
+    "--metrics",
+    type=Address("127.0.0.1"),
+    metavar="[HOST:]PORT",
+    help="Where Prometheus may read metrics; on this machine alone without HOST.",
+)
+
+
+@contextlib.contextmanager
+def watched(
+    engine: str,
+    host: PluginHost,
+    metrics: tuple[str, int] | None = None,
+    counts: Callable[[], Mapping[str, int]] = dict,
+) -> Iterator[HeardRounds]:
+    """Let other commands of the user ask about rounds while the block runs, and Prometheus read their totals.
+
+    Args:
+        metrics: Host and port of the metrics; None shows none.
+        counts: Reads what the adapter counts beside the rounds.
+
+    Yields:
+        Is to hear of each round.
+
+    Raises:
+        EngineError: The address is taken, or a library is missing.
+    """
+    # numpy and cattrs cost 0.2 s, which the list of commands does not need.
+    from headworks.cli.live import offered
+    from headworks.control.totals import HeardRounds
+
+    heard = HeardRounds()
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(offered(engine, heard.newest))
+        if metrics is not None:
+            stack.enter_context(_metrics(metrics, heard, host, counts))
+        yield heard
+
+
+@contextlib.contextmanager
+def _metrics(
+    address: tuple[str, int], heard: HeardRounds, host: PluginHost, counts: Callable[[], Mapping[str, int]]
+) -> Iterator[None]:
+    try:
+        from headworks.report.prometheus import served  # the extra `metrics`, which other commands work without
+    except ModuleNotFoundError as error:
+        raise EngineError(f"{error.name} is not installed: {how_to_install('metrics')}") from None
+    with served(address, heard, host.tally, counts) as url:
+        say(f"metrics are at {url}, for all who reach that address")
+        yield
 
 
 def loop_settings(*, without: Iterable[str] = ()) -> tuple[Setting, ...]:
@@ -70,12 +124,14 @@ def run_rounds(
     pace: Pace,
     *,
     show: Callable[[Round], None],
+    hear: Callable[[Round], None],
     wait: Callable[[float], object] = time.sleep,
 ) -> int:
     """Run rounds until there were enough or the application ended; the number of bad ones (`bad_rounds`).
 
     Args:
         show: Shows a round.
+        hear: Hears of it, with the request of what it saw.
         wait: Lets the seconds between two rounds pass: an engine may have a clock of its own. True says that no more
             are wanted.
     """
@@ -84,6 +140,7 @@ def run_rounds(
         if outcomes and wait(pace.interval):
             break
         done = loop.round(replan=pace.replan)
+        hear(loop.newest or done)
         raise_pending()
         show(done)
         outcomes[done.outcome] += 1

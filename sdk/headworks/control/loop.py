@@ -154,7 +154,11 @@ def cannot_start(request: Request, plan: Plan) -> FrozenMap[str, str]:
 
 
 class Loop:
-    """Runs rounds against one engine."""
+    """Runs rounds against one engine.
+
+    Attributes:
+        newest: The last round; where nothing was planned, with the request that would have been asked. None before it.
+    """
 
     def __init__(
         self,
@@ -190,6 +194,8 @@ class Loop:
         self._target = target
         self._journal = journal or NoJournal()
         self._clock, self._date = clock, date
+        self.newest: Round | None = None
+        self._request: Request | None = None
         self._number = 0
         self._unwritten = 0
         self._counts = Counts(counts)
@@ -216,6 +222,7 @@ class Loop:
         except DocumentError as error:
             self._unwritten += 1
             done = attrs.evolve(done, notes=(*done.notes, f"{error}; {self._unwritten} rounds are not in it"))
+        self.newest = done if done.request is not None else attrs.evolve(done, request=self._request)
         for failure in self._host.on_round(record):
             LOG.warning("%s", failure)
         return done
@@ -246,6 +253,7 @@ class Loop:
         try:
             request = Request.of(observation, limits=control.limits, seed=control.seed)
             check_request(request)
+            self._request = request
         except Exception as error:  # noqa: BLE001 - what a monitor saw may contradict itself
             return self._end("failed", f"{control.engine} could not be observed: {_say(error)}")
         if (done := self._look_back(request)) is not None:

@@ -280,12 +280,16 @@ class Plan:
 
 @attrs.frozen(kw_only=True)
 class Step:
-    """One thing that an executor did for a plan, its success, and the answer of the engine."""
+    """One thing that an executor did for a plan, its success, and the answer of the engine.
+
+    `stopped` is the time in seconds for which the task that it moved did nothing, where the engine measured that.
+    """
 
     action: str
     subject: str
     done: bool = True
     message: str = ""
+    stopped: float | None = None
 
 
 @attrs.frozen(kw_only=True)

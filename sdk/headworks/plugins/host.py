@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import time
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
@@ -16,6 +17,7 @@ from headworks.plugins.guard import Calls, checked, deadline_of, guarded, opened
 from headworks.plugins.loading import KINDS, Loaded, Quarantined, Registry, admit
 from headworks.plugins.options import make_options
 from headworks.plugins.planning_time import STRETCH
+from headworks.plugins.tally import PluginTally
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -28,7 +30,11 @@ if TYPE_CHECKING:
 
 
 class PluginHost:
-    """The installed plugins, by name; each is loaded when its name is first asked for."""
+    """The installed plugins, by name; each is loaded when its name is first asked for.
+
+    Attributes:
+        tally: Plans that this host was asked for, and errors of its plugins.
+    """
 
     def __init__(
         self,
@@ -44,6 +50,7 @@ class PluginHost:
         """
         self.registry = registry or Registry()
         self.processes, self._strangers = processes, strangers
+        self.tally = PluginTally()
         self._calls = Calls()
 
     @classmethod
@@ -193,9 +200,14 @@ class PluginHost:
         if processes is None and plugin.stranger and self._strangers is not None:
             processes = self._strangers()
         more = {"cancellation": cancellation, "processes": processes, "stretch": stretch}
-        return with_headroom(
+        began = time.perf_counter()
+        plan = with_headroom(
             request, lambda asked: self._schedule(name, asked, options, others=partial(self.answer, asked), **more)
         )
+        self.tally.planned(name, time.perf_counter() - began)
+        if plan.status is Status.HELD:
+            self.tally.failed(name, "headworks_schedule")
+        return plan
 
     def _schedule(self, name: str, request: Request, options: Any, **more: Any) -> Plan:
         # It needs numpy, 0.1 s that commands which do not plan save.
@@ -324,6 +336,14 @@ class PluginHost:
             PluginError: There is no such plugin, it failed, or its answer was not there in time.
         """
         plugin = self.plugin(name, hook)
+        try:
+            return self._call(plugin, hook, arguments)
+        except PluginError:
+            self.tally.failed(name, hook)
+            raise
+
+    def _call(self, plugin: Loaded, hook: str, arguments: Mapping[str, Any]) -> Any:
+        name = plugin.name
 
         def ask() -> Any:
             with guarded(name, hook):

@@ -9,12 +9,14 @@ import signal
 import socket
 import subprocess
 from pathlib import Path
+from urllib.request import urlopen
 
 import psutil
 import pytest
 
 import storm_callers
 from headworks import documents
+from headworks.cli.live import newest_round
 from headworks.control.journal import Round, read_journal
 from headworks.errors import EngineError
 from headworks.model import Component, FrozenMap, Kind, Plan, Resources, Stream, Topology
@@ -90,6 +92,27 @@ def test_shadow_plans_and_journals_and_leaves_the_round_to_storm(tmp_path):
         assert (answer["mode"], answer["topologies"]) == ("own", {})
         (written,) = written_by_now(tmp_path)
         assert len(written.plan.assignment) == 4
+        assert (written.outcome, "Storm's own scheduler places them" in written.message) == ("unchanged", True)
+
+
+def test_other_commands_and_prometheus_hear_of_rounds(tmp_path, ports):
+    pytest.importorskip("prometheus_client", reason="needs prometheus-client")
+    (port,) = ports.take()
+    with served(tmp_path, "-s", "even", "--metrics", port) as (process, asked):
+        name = f"storm:{process.pid}"
+        with pytest.raises(EngineError, match="has ended no round yet"):
+            newest_round(name)
+        asked(new(slots=[("a", 6700)], assignment=[0] * 4))  # nothing is to be placed, and nothing is planned
+        told = newest_round(name)
+        assert (told.outcome, told.plan, len(told.request.assignment)) == ("quiet", None, 4)
+        asked(new())
+        told = newest_round(name)
+        assert (told.outcome, len(told.plan.assignment)) == ("answered", 4)
+        with urlopen(f"http://127.0.0.1:{port}/metrics") as page:
+            text = page.read().decode()
+        assert 'headworks_rounds_total{outcome="answered"} 1.0' in text
+        assert 'headworks_moves_total{kind="place"} 4.0' in text
+        assert 'headworks_reports_total{fate="unjournalled"} 0.0' in text
 
 
 def test_options_come_from_a_file(tmp_path):

@@ -58,7 +58,7 @@ def seen(monkeypatch, tmp_path):
             made.control, made.journal, made.host = control, journal, host
             super().__init__(host, control, target, journal, **more)
 
-    def run_rounds(_loop, pace, *, show):
+    def run_rounds(_loop, pace, *, show, hear):
         made.pace = pace
         return 0
 
@@ -85,7 +85,7 @@ def free_port():
         return free.getsockname()[1]
 
 
-PORTS = [free_port() for _ in range(2)]
+PORTS = [free_port() for _ in range(3)]
 COLLECTOR = f"127.0.0.1:{PORTS[1]}"
 CASES = {
     "scheduler": ("even", lambda seen: (seen.scheduler, seen.control.scheduler), ("even", "even")),
@@ -98,6 +98,11 @@ CASES = {
     "top-up": (True, lambda seen: seen.settings.top_up, True),
     "patience": (240.0, lambda seen: seen.settings.patience, 240.0),
     "journal": ("rounds", lambda seen: seen.journal.journal.path.name, "rounds"),
+    "metrics": (
+        f"127.0.0.1:{PORTS[2]}",
+        lambda seen: f"metrics are at http://127.0.0.1:{PORTS[2]}/metrics" in seen.said.stderr,
+        True,
+    ),
     "json": (True, lambda seen: seen.as_json, True),
     "deadline": (7.5, lambda seen: seen.control.limits.deadline, 7.5),
     "fill": (0.5, lambda seen: (seen.control.limits.fill, seen.settings.fill), (0.5, 0.5)),

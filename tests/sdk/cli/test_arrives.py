@@ -239,6 +239,13 @@ RUN = {
     "journal": option(
         "journal", "rounds", "lost", lambda seen: len(list(read_journal(seen.folder / "rounds"))), expected=2
     ),
+    "metrics": option(
+        "metrics",
+        "127.0.0.1:0",
+        "127.0.0.2:0",
+        lambda seen: "metrics are at http://127.0.0.1:" in seen.said.stderr,
+        expected=True,
+    ),
     "json": option(
         "json",
         True,

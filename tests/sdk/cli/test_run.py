@@ -1,18 +1,21 @@
 from __future__ import annotations
 
+import contextlib
 import json
 import threading
 from typing import get_args
+from urllib.request import urlopen
 
 import attrs
 import pytest
 from click.testing import CliRunner
 
+from headworks.cli.live import newest_round
 from headworks.cli.main import headworks
 from headworks.cli.rounds import bad_rounds
 from headworks.control.journal import Outcome, Round, read_journal
 from headworks.documents import loads
-from headworks.errors import EngineWaitsError
+from headworks.errors import EngineError, EngineWaitsError
 from headworks.hooks import hookimpl
 from headworks.model import Metrics, Observation, TaskSample
 from headworks.plugins.host import PluginHost
@@ -199,3 +202,55 @@ def test_each_outcome_is_good_bad_or_neither(outcome):
     beside_a_good_one = {"failed": 1, "held": 1}
     assert bad_rounds({outcome: 1}) == alone.get(outcome, 0)
     assert bad_rounds({outcome: 1, "answered": 3}) == beside_a_good_one.get(outcome, 0)
+
+
+class Curious(Engine):
+    """An engine that asks, whenever it is observed, what others are told of the rounds before."""
+
+    def __init__(self, machine, said=()):
+        super().__init__(machine)
+        self.said, self.told, self.page = said, [], ""
+
+    @hookimpl
+    def headworks_observe(self, target, window):
+        with contextlib.suppress(EngineError):
+            self.told.append(newest_round("memory"))
+        for line in self.said:
+            with urlopen(line.split()[3].rstrip(",")) as page:
+                self.page = page.read().decode()
+        return super().headworks_observe(target, window)
+
+
+def curious(machine, monkeypatch, judge, said=()):
+    engine = Curious(machine, said)
+    host = PluginHost().with_plugin("memory", engine).with_plugin("judge", judge)
+    monkeypatch.setattr(PluginHost, "load", classmethod(lambda cls: host))
+    return engine
+
+
+def test_other_commands_are_told_of_the_newest_round_and_of_what_a_quiet_one_saw(machine, monkeypatch, runtime):
+    engine = curious(machine, monkeypatch, Judge([0, 1]))
+    assert invoke("--rounds", "2").exit_code == 0
+    first = engine.told[-1]
+    assert (first.outcome, first.plan.assignment["t/c/1"].node) == ("executed", "b")
+    engine = curious(machine, monkeypatch, Judge([0, 1], replan=False))
+    assert invoke("--rounds", "2").exit_code == 0
+    assert (engine.told[-1].outcome, engine.told[-1].plan) == ("quiet", None)
+    assert engine.told[-1].request.assignment["t/c/1"].node == "b"
+
+
+def test_metrics_are_shown_while_rounds_go_on(machine, monkeypatch, runtime):
+    pytest.importorskip("prometheus_client", reason="needs prometheus-client")
+    said = []
+    monkeypatch.setattr("headworks.cli.rounds.say", said.append)
+    engine = curious(machine, monkeypatch, Judge([0, 1]), said)
+    assert invoke("--rounds", "2", "--metrics", "0").exit_code == 0
+    assert said[0].startswith("metrics are at http://127.0.0.1:")
+    assert 'headworks_rounds_total{outcome="executed"} 1.0' in engine.page
+    assert 'headworks_planning_seconds_count{scheduler="judge"} 1.0' in engine.page
+
+
+def test_an_address_of_metrics_that_is_none_is_refused(machine):
+    done = invoke("--rounds", "1", "--metrics", "here")
+    assert (done.exit_code, machine.calls) == (2, [])
+    assert "'here' is no [HOST:]PORT" in done.stderr

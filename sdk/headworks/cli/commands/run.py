@@ -13,7 +13,15 @@ import click
 from headworks.cli.installed import plugin_names, plugins
 from headworks.cli.output import json_option
 from headworks.cli.request import option_option, scheduler_option
-from headworks.cli.rounds import journal_option, loop_settings, make_journal, run_rounds, show_round
+from headworks.cli.rounds import (
+    journal_option,
+    loop_settings,
+    make_journal,
+    metrics_option,
+    run_rounds,
+    show_round,
+    watched,
+)
 from headworks.cli.settings import Configured, Pace, make
 from headworks.plugins.own_process import native_to_stderr
 
@@ -59,6 +67,7 @@ def _launch_option(name: str, metavar: str, text: str, *, multiple: bool = False
     help="Folder in which measurements are kept, as Parquet.",
 )
 @journal_option
+@metrics_option
 @json_option
 @click.argument("application", nargs=-1, type=click.UNPROCESSED)
 @click.pass_context
@@ -72,6 +81,7 @@ def command(
     master: str | None,
     samples: Path | None,
     journal: Path | None,
+    metrics: tuple[str, int] | None,
     as_json: bool,
     application: tuple[str, ...],
     **settings: Any,
@@ -105,10 +115,10 @@ def command(
         keep = Keeper(samples, engine, moment).keep if samples is not None else None
         clock, wait = getattr(target, "clock", time.monotonic), getattr(target, "wait", time.sleep)
         loop = Loop(apart, control, target, recorded, keep=keep, clock=clock)
-        return run_rounds(loop, pace, show=show, wait=wait if ended is None else ended.wait)
+        return run_rounds(loop, pace, show=show, hear=heard.hear, wait=wait if ended is None else ended.wait)
 
     threads, processes = control.isolation == "thread", control.isolation == "process"
-    with host.isolated(wanted=not threads, built_in=processes) as apart:
+    with host.isolated(wanted=not threads, built_in=processes) as apart, watched(engine, apart, metrics) as heard:
         if host.has(engine, "headworks_run"):
             with _printing_to_stderr() if as_json else contextlib.nullcontext():
                 code = apart.run(engine, application, master, launch, rounds)

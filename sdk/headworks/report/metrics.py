@@ -1,0 +1,165 @@
+"""Metrics of a process that runs rounds: their totals, and figures of what the newest one saw."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Literal
+
+import attrs
+import numpy as np
+
+from headworks.control.guards import measure
+from headworks.model import STARVED
+from headworks.model.scaling import rescaled
+from headworks.problem import Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from headworks.control.journal import Round
+    from headworks.control.totals import Totals
+    from headworks.model import Plan, Request
+    from headworks.plugins.tally import PluginTally
+
+    Sample = tuple[tuple[str, ...], float | tuple[int, float]]
+    """Values of the labels, and the value; of a summary the count and the sum."""
+
+
+@attrs.frozen(kw_only=True)
+class MetricFamily:
+    """A metric with all of its labels.
+
+    Attributes:
+        kind: `summary` has a count and a sum: `NAME_count` and `NAME_sum`.
+        help: A sentence.
+        stability: `stable` if name, labels and meaning stay within a major version, `trial` if they may change.
+    """
+
+    name: str
+    kind: Literal["counter", "gauge", "summary"]
+    labels: tuple[str, ...]
+    help: str
+    stability: Literal["stable", "trial"] = "stable"
+
+
+ROUNDS = MetricFamily(
+    name="headworks_rounds_total", kind="counter", labels=("outcome",), help="Rounds, by how they ended."
+)
+PLANNING = MetricFamily(
+    name="headworks_planning_seconds",
+    kind="summary",
+    labels=("scheduler",),
+    help="Plans that were asked for, and the seconds that they took with all checks.",
+)
+MOVES = MetricFamily(
+    name="headworks_moves_total", kind="counter", labels=("kind",), help="Moves of plans that were carried out."
+)
+STOPS = MetricFamily(
+    name="headworks_stop_seconds",
+    kind="summary",
+    labels=(),
+    help="Moved tasks, and the seconds for which they did nothing, where the engine measures it (Storm with seats).",
+    stability="trial",
+)
+SHARE = MetricFamily(
+    name="headworks_traffic_share",
+    kind="gauge",
+    labels=("of",),
+    help="Share of the traffic that goes between nodes: measured on what runs, planned by the newest plan, and "
+    "predicted by the plan that was carried out last.",
+)
+NODES = MetricFamily(
+    name="headworks_nodes",
+    kind="gauge",
+    labels=("state",),
+    help="Nodes that the newest round saw: overloaded, in use below their capacity, or empty.",
+)
+UNPLACED = MetricFamily(
+    name="headworks_unplaced_tasks",
+    kind="gauge",
+    labels=("reason",),
+    help="Tasks without a slot in the newest plan, by the resource that is short or another reason.",
+)
+REPORTS = MetricFamily(
+    name="headworks_reports_total",
+    kind="counter",
+    labels=("fate",),
+    help="Reports of workers, callers and records by their fate, as the adapter counts them.",
+    stability="trial",
+)
+ERRORS = MetricFamily(
+    name="headworks_plugin_errors_total",
+    kind="counter",
+    labels=("plugin", "hook"),
+    help="Calls of plugins that raised, were late, or gave an answer that breaks a rule.",
+)
+FAMILIES = (ROUNDS, PLANNING, MOVES, STOPS, SHARE, NODES, UNPLACED, REPORTS, ERRORS)
+"""All metrics, in the order in which they are shown."""
+OTHER = "other"
+"""Reason of unplaced tasks of which the plan names no one by one."""
+
+
+def samples(
+    totals: Totals, newest: Round | None, tally: PluginTally, counts: Mapping[str, int]
+) -> Iterator[tuple[MetricFamily, Iterable[Sample]]]:
+    """Each metric with its samples.
+
+    Args:
+        totals: Of the rounds so far.
+        newest: Tells what runs.
+        tally: Of the plugins that took part in them.
+        counts: Of the adapter beside the rounds, by name.
+    """
+    runs = newest.request if newest is not None else None
+    yield ROUNDS, _by_name(totals.rounds)
+    yield PLANNING, [((name,), plans) for name, plans in tally.plans().items()]
+    yield MOVES, _by_name(totals.moves)
+    yield STOPS, [((), (totals.stops, totals.stopped))]
+    yield SHARE, _by_name(dict(_shares(totals, runs)))
+    yield NODES, _by_name({} if runs is None else node_states(runs))
+    yield UNPLACED, _by_name({} if totals.planned is None else _left(totals.planned))
+    yield REPORTS, _by_name(counts)
+    yield ERRORS, list(tally.errors().items())
+
+
+def _by_name(values: Mapping[str, float]) -> list[Sample]:
+    return [((name,), value) for name, value in sorted(values.items())]
+
+
+def _shares(totals: Totals, runs: Request | None) -> Iterator[tuple[str, float]]:
+    measured = None if runs is None else measure(runs, "traffic")
+    if measured is not None:
+        yield "measured", measured
+    if totals.planned is not None and totals.planned.plan is not None:
+        yield "planned", totals.planned.plan.scores.share
+    if totals.carried is not None:
+        yield "predicted", totals.carried.scores.share
+
+
+def node_states(request: Request) -> dict[str, int]:
+    """Number of nodes by state, each node in one."""
+    problem = Problem.of(request)
+    over = (problem.used(problem.current) > problem.capacity).any(axis=1)
+    used = np.bincount(problem.current[problem.current >= 0], minlength=problem.m) > 0
+    counts = {"overloaded": over, "used": used & ~over, "empty": ~used & ~over}
+    return {state: int(mask.sum()) for state, mask in counts.items()}
+
+
+def _left(done: Round) -> Mapping[str, int]:
+    return {} if done.plan is None or done.request is None else unplaced(done.plan, done.request)
+
+
+def unplaced(plan: Plan, request: Request) -> dict[str, int]:
+    """Number of tasks without a slot, by the resource that is short or the code of another reason.
+
+    A plan gives a reason for each of the first of them, and of the others only their number: these are `OTHER`.
+    """
+    starved = {each.subject for each in plan.reasons if each.code == STARVED}
+    tasks = [task for topology in rescaled(request, plan).topologies for task in topology.tasks()]
+    missing = {task.id: task.topology for task in tasks if task.id not in plan.assignment}
+    found = Counter(STARVED for topology in missing.values() if topology in starved)
+    for reason in plan.reasons:
+        if reason.subject in missing:
+            found[(reason.resource or reason.code) if reason.code == "capacity" else reason.code] += 1
+    found[OTHER] = max(plan.scores.unplaced - found.total(), 0)
+    return dict(+found)
