@@ -103,28 +103,38 @@ def plan(
 def why(
     request: Request | Mapping[str, Any] | str | Path,
     task: str,
-    scheduler: str,
+    scheduler: str | None = None,
     *,
+    plan: Plan | None = None,
+    node: str | None = None,
     options: Mapping[str, Any] | None = None,
     deadline: float | None = None,
     host: PluginHost | None = None,
 ) -> Why:
-    """Plan a request and find the reasons for one task's place: a row for each node; see `plan`.
+    """Find the reasons for one task's place: a row for each node; see `plan`.
+
+    Without a scheduler nothing is planned: the plan is explained, or without one what runs.
 
     Args:
-        task: Id of the task, `TOPOLOGY/COMPONENT/INDEX`.
+        task: Id of the task, `TOPOLOGY/COMPONENT/INDEX`; the topology's name serves as well.
+        scheduler: Name of the one that plans.
+        plan: A plan for the request, such as that of a journal's round.
+        node: Say why the task is not on this node, named by its id or its host.
 
     Raises:
-        DocumentError: The request breaks its schema or contradicts itself, or has no such task.
+        DocumentError: The request breaks its schema or contradicts itself, or has no such task or node.
         PluginError: There is no such scheduler.
         OptionError: An option is unknown or does not fit.
     """
     # Alternatives of a task are asked for here alone.
+    from headworks.problem.plan.standing import as_it_runs
     from headworks.problem.plan.why import explain
 
     host = host or PluginHost.load()
     asked = limited(load_request(request, host), deadline=deadline)
-    return explain(asked, host.schedule(scheduler, asked, options), task)
+    if scheduler is not None:
+        plan = host.schedule(scheduler, asked, options)
+    return explain(asked, as_it_runs(asked) if plan is None else plan, task, node=node)
 
 
 def compare(

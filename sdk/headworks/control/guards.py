@@ -16,7 +16,7 @@ import numpy as np
 from headworks.model import FrozenMap, Slot
 from headworks.problem import Problem
 from headworks.problem.arrays.arrays import STEP
-from headworks.problem.plan.score import score
+from headworks.problem.plan.standing import as_it_runs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -303,9 +303,7 @@ def measure(request: Request, goal: Goal) -> float | None:
 
 def running(request: Request) -> Scores:
     """Scores of the assignment that runs."""
-    problem = Problem.of(request)
-    live = zip(problem.task_ids, problem.current.tolist(), strict=True)
-    return score(problem, FrozenMap({task: request.assignment[task] for task, node in live if node >= 0}))
+    return as_it_runs(request).scores
 
 
 def interval_reason(verdict: Verdict, memory: Memory, *, now: float) -> str:

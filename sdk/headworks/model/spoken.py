@@ -1,10 +1,12 @@
-"""Names that people know in place of ids that an engine made: a host for a supervisor, a name for a topology."""
+"""Names that people know in place of ids that an engine made, and back: a host for a supervisor, a topology's name."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 from typing import TYPE_CHECKING
+
+from headworks.errors import DocumentError, known_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -30,6 +32,30 @@ def spoken(nodes: Iterable[Node], topologies: Iterable[Topology]) -> Callable[[s
     longest_first = sorted(known, key=len, reverse=True)
     found = re.compile(rf"(?<![\w-])({'|'.join(map(re.escape, longest_first))})(?![\w-])")
     return lambda text: found.sub(lambda each: known[each[0]], text)
+
+
+def node_named(nodes: Iterable[Node], name: str) -> str:
+    """The id of a node by what people call it: its id, or its host where no other node is there.
+
+    Raises:
+        DocumentError: No node is called so.
+    """
+    hosts = {each.id: each.hostname for each in nodes}
+    if name in hosts:
+        return name
+    found = next((each for each, host in _alone([*hosts.items()]) if host == name), None)
+    if found is None:
+        raise DocumentError("", f"there is no node {name!r}{known_names(name, {*hosts, *hosts.values()})}")
+    return found
+
+
+def task_named(topologies: Iterable[Topology], name: str) -> str:
+    """The id of a task by what people call it, with the name of its topology in place of the id; other texts stay."""
+    first, slash, rest = name.partition("/")
+    every = [(each.id, each.name) for each in topologies if each.name]
+    if any(each == first for each, _ in every):
+        return name
+    return f"{next((each for each, called in _alone(every) if called == first), first)}{slash}{rest}"
 
 
 def _alone(pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:

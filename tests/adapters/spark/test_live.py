@@ -13,6 +13,7 @@ from pyarrow.dataset import dataset
 import headworks_spark
 from adapters.spark.spark_jobs import HOSTS, PARTITIONS, batch_hosts, counting_query, joining_query, patience, rotation
 from bad_plugins import bad
+from headworks import why
 from headworks.control.guards import Guards
 from headworks.control.journal import read_journal
 from headworks.control.loop import Control, Loop
@@ -205,6 +206,8 @@ def test_a_query_is_followed_in_the_background_until_it_ends(spark, connection, 
     assert not follower.alive
     assert repr(follower) == f"<Follower ended, {len(rounds)} rounds, the last {rounds[-1]!r}>"
     assert f"<td>{rounds[-1].outcome}</td>" in follower._repr_html_()
+    seen = follower.last.request  # the last round saw nothing, and the one before it did
+    assert why(seen, seen.topologies[0].tasks()[0].id).running is not None
     assert re.fullmatch(r"<Connection at level hard, \d+ jobs heard>", repr(connection))
     assert connection._repr_html_().endswith("<ul></ul>")
     assert rounds[0].outcome in ("executed", "unchanged")

@@ -10,16 +10,17 @@ from hypothesis import strategies as st
 
 from headworks.api import find_request
 from headworks.errors import DocumentError
-from headworks.model import Flow, FrozenMap, Limits, Metrics, Plan, Slot, Status
+from headworks.model import Flow, FrozenMap, Limits, Metrics, Plan, Slot, Status, TaskSample
 from headworks.model.scaling import rescaled
 from headworks.plugins.host import PluginHost
 from headworks.problem import Problem
 from headworks.problem.plan.check import check_plan
 from headworks.problem.plan.score import score
+from headworks.problem.plan.standing import as_it_runs
 from headworks.problem.plan.why import explain
 from headworks.testing.instances.build import SMALL
 from headworks.testing.instances.strategies import requests
-from small_requests import component, node, request, topology, word_count
+from small_requests import at, component, node, request, topology, word_count
 
 FLOWS = (
     *(Flow(source="words/spout/0", target=f"words/split/{to}", tuples=50.0) for to in (0, 1)),
@@ -193,3 +194,69 @@ def test_an_unknown_task_is_refused_with_those_that_there_are(name, said):
     with pytest.raises(DocumentError) as caught:
         explain(asked, Problem.of(asked).plan([0, 0, 0, 0, 1]), name)
     assert said in str(caught.value)
+
+
+@settings(max_examples=FEW)
+@given(st.data(), requests(SMALL, bound=True))
+def test_a_row_about_what_runs_is_what_the_checks_and_scores_of_plans_say(data, asked):
+    compare_with_checks(asked, as_it_runs(asked), data.draw(st.sampled_from(Problem.of(asked).task_ids)))
+
+
+def test_what_runs_is_explained_and_no_scheduler_is_named():
+    running = {f"words/{name}": at("a") for name in ("split/0", "split/1", "count/0", "count/1")}
+    asked = attrs.evolve(word_count(), assignment=FrozenMap({**running, "words/spout/0": at("b")}))
+    found = explain(asked, as_it_runs(asked), "words/split/0")
+    assert (found.scheduler, found.planned, found.running) == ("", at("a"), at("a"))
+    assert (found.best, found.break_even, row(found, "b").restarts) == ("b", 200.0, 1)
+    spout = explain(asked, as_it_runs(asked), "words/spout/0")
+    assert spout.sentence == "words/spout/0 is on b: no other node can take it (cpu: 1)"
+
+
+def test_what_has_less_traffic_elsewhere_has_no_scheduler_to_name_where_it_just_runs():
+    nodes = [node("a", cpu=200.0), node("b", cpu=200.0)]
+    asked = request(nodes, word_count().topologies, {"words/spout/0": "a", "words/split/0": "b", "words/split/1": "b"})
+    said = explain(asked, as_it_runs(asked), "words/spout/0").sentence
+    assert said.endswith("the best, b, has 100 tuples/s less between nodes")
+
+
+THREE = request(
+    [node("a"), node("b", cpu=10.0), node("c", host="third")],
+    [attrs.evolve(topology("t-1-99", component("s", 1, 50.0)), name="t")],
+    {"t-1-99/s/0": "a"},
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "rows", "said"),
+    [
+        ("b", ["a", "b"], "; b cannot take it: it would carry 50 cpu and has 10"),
+        (
+            "third",
+            ["a", "c"],
+            "; c could take it (fullest node +0.0%, restarts +1): it has as much traffic between nodes",
+        ),
+        ("a", ["a"], ""),
+    ],
+)
+def test_one_node_is_asked_about_by_its_id_or_its_host(name, rows, said):
+    found = explain(THREE, as_it_runs(THREE), "t/s/0", node=name)
+    assert [each.node for each in found.alternatives] == rows
+    assert found.sentence == f"t-1-99/s/0 is on a{said}"
+    assert found.best == ("c" if name == "third" else None)
+
+
+def test_one_node_is_asked_about_for_a_task_without_a_slot():
+    asked = request([node("a"), node("b", cpu=10.0)], [topology("t", component("s", 1, 50.0))])
+    assert explain(asked, as_it_runs(asked), "t/s/0", node="a").sentence == "t/s/0 has no slot, though a could take it"
+
+
+def test_the_state_that_another_node_has_to_load_is_told():
+    seen = Metrics(tasks=(TaskSample(task="t-1-99/s/0", state=120.0),))
+    found = explain(attrs.evolve(THREE, metrics=seen), as_it_runs(THREE), "t/s/0", node="b")
+    assert found.state == 120.0
+    assert found.sentence.endswith("has 10; another node has to load 120 MB of its state first")
+
+
+def test_an_unknown_node_is_refused_with_those_that_there_are():
+    with pytest.raises(DocumentError, match="there is no node 'd'; there are: a, b, c, third"):
+        explain(THREE, as_it_runs(THREE), "t/s/0", node="d")

@@ -16,6 +16,7 @@ from headworks.errors import DocumentError, known_names
 from headworks.model import Reason, Repair, Slot
 from headworks.model.plan import html_table
 from headworks.model.scaling import rescaled
+from headworks.model.spoken import node_named, task_named
 from headworks.problem.arrays.arrays import STEP
 from headworks.problem.arrays.profiles import FULL, Profiled, load_with
 from headworks.problem.plan.alternatives import Others, no_slot, restarts
@@ -58,16 +59,17 @@ class Why:
 
     Attributes:
         task: Its id.
-        scheduler: Name of the scheduler.
+        scheduler: Name of the scheduler, "" where none was asked: the plan is what runs, or the loop's own.
         planned: Slot that the plan gives it, None for none.
         running: Slot in which it runs, None if it does not.
         unit: Unit of traffic.
         traffic: Traffic that it exchanges with all other tasks.
         alternatives: A row for each node: that of the plan, those that fit by traffic, fullest node and restarts, the
-            others.
+            others. If one node was asked about, its row and that of the plan.
         best: Id of the first other node that fits, None if none does.
         break_even: Traffic more that the task would have to exchange with tasks on that node for it to be as good by
             traffic; negative where that node is better by traffic already.
+        state: MB of its state that another node has to load before it can run there; None where that is not known.
         repaired: The core's change of what the scheduler decided, None where the task is where it was decided.
         sentence: All of this in a sentence.
     """
@@ -81,6 +83,7 @@ class Why:
     alternatives: tuple[Alternative, ...]
     best: str | None = None
     break_even: float | None = None
+    state: float | None = None
     repaired: Repair | None = None
     sentence: str = ""
 
@@ -99,27 +102,31 @@ def _cells(row: Alternative) -> tuple[object, ...]:
     return row.node, "yes" if row.fits else "no", *figures, "; ".join(each.message for each in row.reasons)
 
 
-def explain(request: Request, plan: Plan, task: str) -> Why:
+def explain(request: Request, plan: Plan, task: str, *, node: str | None = None) -> Why:
     """Find the reasons for a task's place.
 
     A move's turn is not looked at: a node that fits may have to be left by another task first.
 
     Args:
-        plan: The plan for it, of any scheduler.
-        task: Id of the task, `TOPOLOGY/COMPONENT/INDEX`.
+        plan: The plan for it, of any scheduler, or what runs (`headworks.problem.plan.standing`).
+        task: Id of the task, `TOPOLOGY/COMPONENT/INDEX`; the topology's name serves as well.
+        node: Say why it is not on this node, named by its id or its host.
 
     Raises:
-        DocumentError: The plan has no such task.
+        DocumentError: The plan has no such task, or the cluster no such node.
     """
     asked = rescaled(request, plan)
     problem, basis = Problem.of(asked), Problem.of(asked, measured=plan.measured)
+    task = task_named(asked.topologies, task)
     index = problem.task_index.get(task)
     if index is None:
         raise DocumentError("", _unknown(problem, task))
+    there = None if node is None else node_named(asked.cluster.nodes, node)
     others = Others.of(basis, plan, index)
     rows = _rows(problem, others)
     here = others.planned.node if others.planned else None
     rows = sorted(rows, key=lambda row: (row.node != here, not row.fits, *_figures(row)))
+    rows = rows if there is None else [row for row in rows if row.node in (here, there)]
     better = next((row for row in rows if row.fits and row.node != here), None)
     found = Why(
         task=task,
@@ -131,9 +138,12 @@ def explain(request: Request, plan: Plan, task: str) -> Why:
         alternatives=tuple(rows),
         best=better.node if better else None,
         break_even=better.inter_node if better and here is not None else None,
+        state=next((each.state for each in asked.metrics.tasks if each.task == task), None),
         repaired=next((each for each in plan.repaired if each.task == task), None),
     )
-    return attrs.evolve(found, sentence=_sentence(found, plan))
+    said = _sentence(found, plan) if there is None else _about(found, plan, there)
+    loads = f"; another node has to load {found.state:g} MB of its state first" if found.state else ""
+    return attrs.evolve(found, sentence=said + loads)
 
 
 def _figures(row: Alternative) -> tuple[float, float, int, str]:
@@ -202,28 +212,47 @@ def _exchanged(problem: Arrays, task: int) -> float:
 
 
 def _sentence(why: Why, plan: Plan) -> str:
-    where = f"{why.task} is on {why.planned.node}" if why.planned else f"{why.task} has no slot"
-    if why.repaired is not None:
-        where += f" ({why.scheduler} decided on {why.repaired.source or 'no node'}; {why.repaired.why})"
-    if plan.status == "held":
-        where = f"the plan is held, so that {where}"
+    where = _where(why, plan)
     if why.best is None:
         return f"{where}: no {'other ' if why.planned else ''}node can take it ({_obstacles(why) or 'there is none'})"
-    best = next(row for row in why.alternatives if row.node == why.best)
     count = sum(row.fits and row.slot != why.planned for row in why.alternatives)
     others = (
         f"{count} other node{'' if count == 1 else 's'}" if why.planned else f"{count} of {len(why.alternatives)} nodes"
     )
     if why.break_even is None:
-        return f"{where}, though {others} could take it, {best.node} with the least traffic"
-    change = f"{abs(why.break_even):,.6g} {why.unit}"
-    if why.break_even > 0:
-        said = f"has {change} more between nodes: with so much more between the task and that node it would be as good"
-    elif why.break_even < 0:
-        said = f"has {change} less between nodes: {why.scheduler} does not go by traffic alone, or did not find it"
-    else:
-        said = "has as much traffic between nodes"
-    return f"{where}; of {others} that could take it the best, {best.node}, {said}"
+        return f"{where}, though {others} could take it, {why.best} with the least traffic"
+    return f"{where}; of {others} that could take it the best, {why.best}, {_by_traffic(why, why.break_even)}"
+
+
+def _about(why: Why, plan: Plan, node: str) -> str:
+    """The sentence on one node."""
+    where, row = _where(why, plan), next(each for each in why.alternatives if each.node == node)
+    if why.planned is not None and why.planned.node == node:
+        return where
+    if not row.fits:
+        return f"{where}; {node} cannot take it: {'; '.join(reason.message for reason in row.reasons)}"
+    if why.break_even is None:
+        return f"{where}, though {node} could take it"
+    changes = f"fullest node {row.fullest_node:+.1%}, restarts {row.restarts:+d}"
+    return f"{where}; {node} could take it ({changes}): it {_by_traffic(why, why.break_even)}"
+
+
+def _where(why: Why, plan: Plan) -> str:
+    where = f"{why.task} is on {why.planned.node}" if why.planned else f"{why.task} has no slot"
+    if why.repaired is not None:
+        where += f" ({why.scheduler} decided on {why.repaired.source or 'no node'}; {why.repaired.why})"
+    return f"the plan is held, so that {where}" if plan.status == "held" else where
+
+
+def _by_traffic(why: Why, more: float) -> str:
+    """What another node has more or less between nodes, and what follows."""
+    change = f"{abs(more):,.6g} {why.unit}"
+    if more > 0:
+        return f"has {change} more between nodes: with so much more between the task and that node it would be as good"
+    if more == 0:
+        return "has as much traffic between nodes"
+    said = f": {why.scheduler} does not go by traffic alone, or did not find it" if why.scheduler else ""
+    return f"has {change} less between nodes{said}"
 
 
 def _obstacles(why: Why) -> str:
