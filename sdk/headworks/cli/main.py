@@ -28,6 +28,7 @@ BUILT_IN = {
     "plugins": "headworks.cli.commands.plugins",
     "run": "headworks.cli.commands.run",
     "schema": "headworks.cli.commands.schema",
+    "what-if": "headworks.cli.commands.what_if",
     "why": "headworks.cli.commands.why",
     "workloads": "headworks.cli.commands.workloads",
 }

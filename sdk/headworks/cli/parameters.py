@@ -30,6 +30,21 @@ class Address(click.ParamType):  # type: ignore[type-arg]  # generic since click
         return host.strip("[]"), int(port)
 
 
+class Counted(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.2
+    """NAME=COUNT, or NAME for one."""
+
+    name = "name and count"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, int]:
+        """Name and count of a text."""
+        if isinstance(value, tuple):
+            return value
+        name, equals, count = str(value).partition("=")
+        if not name or (equals and not (count.isascii() and count.isdecimal() and int(count))):
+            self.fail(f"{value!r} is no NAME=COUNT", param, ctx)
+        return name, int(count or 1)
+
+
 class FiniteRange(click.FloatRange):
     """A number within bounds that is neither infinite nor NaN, which compares with no bound."""
 
