@@ -14,13 +14,13 @@ from headworks.errors import HeadworksError
 from headworks.model import Plan, Request, Scores
 from headworks.model.scaling import rescaled
 from headworks.model.variants import RequestChange, changed
+from headworks.problem import Problem
 from headworks.problem.plan.standing import as_it_runs
 from headworks.report.format import percent, quantity, times
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from headworks.model import Observation
     from headworks.plugins.host import PluginHost
 
 SIMULATOR = "sim"
@@ -29,6 +29,8 @@ SETTLING = 60.0
 """Simulated seconds before what is predicted. With fewer, a backlog of the beginning may be in it."""
 WINDOW = 10.0
 """Simulated seconds of which it is the mean."""
+TUPLES = Scores().unit
+"""Unit of traffic where bytes are not known; a plan that counts tuples is compared with tuples."""
 COLUMNS = ("figure", "present", "planned", "present predicted", "planned predicted")
 
 
@@ -121,12 +123,16 @@ def predicted(host: PluginHost, request: Request) -> LoadFigures:
         write(file, request)
         with host.open(SIMULATOR, [str(file)], None) as target:
             target.wait(SETTLING)
-            return figures(seen_of(host.observe(SIMULATOR, target, WINDOW), request))
+            return _in_unit(Request.of(host.observe(SIMULATOR, target, WINDOW)), Problem.of(request).traffic.unit)
 
 
-def seen_of(observation: Observation, request: Request) -> Request:
-    """What was observed, as a request with the limits of another one."""
-    return Request.of(observation, limits=request.limits, seed=request.seed)
+def _in_unit(seen: Request, unit: str) -> LoadFigures:
+    """Figures of what was simulated; the share is of tuples where that of the plan is, and left out if they differ."""
+    if unit == TUPLES:
+        flows = tuple(attrs.evolve(each, bytes=None) for each in seen.metrics.flows)
+        seen = attrs.evolve(seen, metrics=attrs.evolve(seen.metrics, flows=flows))
+    found = figures(seen)
+    return found if Problem.of(seen).traffic.unit == unit else attrs.evolve(found, share=None)
 
 
 def figures(request: Request) -> LoadFigures:

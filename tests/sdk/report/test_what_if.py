@@ -99,6 +99,14 @@ def test_without_the_simulated_engine_the_plan_is_shown_and_why_nothing_is_predi
     assert found.unpredicted.startswith("nothing is predicted: there is no ")
 
 
+def test_a_share_is_predicted_in_the_unit_of_the_plan():
+    """The simulated engine counts bytes, too, and bytes have another share between nodes than tuples."""
+    asked = next(each for each in HOST.workloads("dstorm") if each.name == "wordcount").build()
+    found = what_if(asked, RequestChange(), "dstorm", HOST)
+    assert found.plan.scores.unit == "tuples/s"
+    assert found.after.share == pytest.approx(found.plan.scores.share)
+
+
 def test_figures_of_several_topologies_are_known_where_each_is():
     parts = [topology("t", component("c")), topology("u", component("c"))]
     one = TopologySample(topology="t", offered=5.0, throughput=4.0, latency=7.0)
