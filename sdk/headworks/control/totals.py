@@ -31,7 +31,7 @@ class Totals:
         stops: Moves of which the engine measured how long the task stood. `stopped`: seconds of all of them.
         newest: The newest round whose request is known.
         planned: The newest round with a plan.
-        carried: The newest plan that was carried out.
+        carried: The newest plan that was carried out, None once it was undone.
     """
 
     rounds: FrozenMap[str, int] = FrozenMap()
@@ -54,7 +54,7 @@ def plus(totals: Totals, done: Round) -> Totals:
         stopped=totals.stopped + sum(stops),
         newest=totals.newest if done.request is None else done,
         planned=totals.planned if done.plan is None else done,
-        carried=carried or totals.carried,
+        carried=carried or (None if done.outcome == "undone" else totals.carried),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal
 
 import attrs
@@ -14,7 +15,7 @@ from headworks.model.scaling import rescaled
 from headworks.problem import Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
 
     from headworks.control.journal import Round
     from headworks.control.totals import Totals
@@ -99,24 +100,38 @@ OTHER = "other"
 """Reason of unplaced tasks of which the plan names no one by one."""
 
 
+@attrs.frozen(kw_only=True)
+class RunningFigures:
+    """Figures of what runs: the measured share between nodes, None without, and the number of nodes by state."""
+
+    share: float | None = None
+    nodes: Mapping[str, int] = attrs.field(factory=dict)
+
+
+def running_figures(newest: Round | None) -> RunningFigures:
+    """Figures of what the newest round saw; of 36,000 tasks they take a second."""
+    if newest is None or newest.request is None:
+        return RunningFigures()
+    return RunningFigures(share=measure(newest.request, "traffic"), nodes=node_states(newest.request))
+
+
 def samples(
-    totals: Totals, newest: Round | None, tally: PluginTally, counts: Mapping[str, int]
+    totals: Totals, runs: RunningFigures, tally: PluginTally, counts: Mapping[str, int]
 ) -> Iterator[tuple[MetricFamily, Iterable[Sample]]]:
     """Each metric with its samples.
 
     Args:
         totals: Of the rounds so far.
-        newest: Tells what runs.
+        runs: Of the newest round.
         tally: Of the plugins that took part in them.
         counts: Of the adapter beside the rounds, by name.
     """
-    runs = newest.request if newest is not None else None
     yield ROUNDS, _by_name(totals.rounds)
     yield PLANNING, [((name,), plans) for name, plans in tally.plans().items()]
     yield MOVES, _by_name(totals.moves)
     yield STOPS, [((), (totals.stops, totals.stopped))]
-    yield SHARE, _by_name(dict(_shares(totals, runs)))
-    yield NODES, _by_name({} if runs is None else node_states(runs))
+    yield SHARE, _by_name(dict(_shares(totals, runs.share)))
+    yield NODES, _by_name(runs.nodes)
     yield UNPLACED, _by_name({} if totals.planned is None else _left(totals.planned))
     yield REPORTS, _by_name(counts)
     yield ERRORS, list(tally.errors().items())
@@ -126,8 +141,7 @@ def _by_name(values: Mapping[str, float]) -> list[Sample]:
     return [((name,), value) for name, value in sorted(values.items())]
 
 
-def _shares(totals: Totals, runs: Request | None) -> Iterator[tuple[str, float]]:
-    measured = None if runs is None else measure(runs, "traffic")
+def _shares(totals: Totals, measured: float | None) -> Iterator[tuple[str, float]]:
     if measured is not None:
         yield "measured", measured
     if totals.planned is not None and totals.planned.plan is not None:

@@ -9,11 +9,12 @@ from prometheus_client import CollectorRegistry, core, start_http_server
 from prometheus_client.registry import Collector
 
 from headworks.errors import EngineError
-from headworks.report.metrics import samples
+from headworks.report.metrics import RunningFigures, running_figures, samples
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from headworks.control.journal import Round
     from headworks.control.totals import HeardRounds
     from headworks.plugins.tally import PluginTally
     from headworks.report.metrics import MetricFamily
@@ -37,10 +38,11 @@ class LoopCollector(Collector):
             counts: Reads what the adapter counts beside them, from any thread.
         """
         self._heard, self._tally, self._counts = heard, tally, counts
+        self._known: tuple[Round | None, RunningFigures] = (None, RunningFigures())
 
     def collect(self) -> Iterator[Any]:
         """All metrics as they are now."""
-        for family, values in samples(self._heard.totals, self._heard.newest(), self._tally, self._counts()):
+        for family, values in samples(self._heard.totals, self._running(), self._tally, self._counts()):
             made = _empty(family)
             for labels, value in values:
                 if isinstance(value, tuple):
@@ -48,6 +50,13 @@ class LoopCollector(Collector):
                 else:
                     made.add_metric(labels, value)
             yield made
+
+    def _running(self) -> RunningFigures:
+        """Figures of the newest round, computed once for it."""
+        newest, (of, found) = self._heard.newest(), self._known
+        if newest is not of:
+            self._known = (newest, found := running_figures(newest))
+        return found
 
 
 def _empty(family: MetricFamily) -> Any:

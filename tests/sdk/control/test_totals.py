@@ -46,6 +46,7 @@ def test_the_newest_round_with_a_request_the_newest_plan_and_the_one_that_was_ca
     seen = attrs.evolve(ROUNDS[3], request=ASKED)
     assert plus(found, seen).newest == seen
     assert plus(found, seen).planned.number == 3
+    assert plus(found, Round(number=5, outcome="undone")).carried is None
 
 
 @pytest.mark.parametrize("outcome", typing.get_args(Outcome))
