@@ -81,6 +81,12 @@ class EngineError(HeadworksError):
     exit_code = 4
 
 
+class EngineUseError(EngineError):
+    """An engine is asked for what it does not have, or with a setting that does not fit: the user's mistake."""
+
+    exit_code = 2
+
+
 class EngineWaitsError(EngineError):
     """Nothing of the application is there to monitor yet; a later round may find it."""
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
 
-from headworks.errors import EngineError, how_to_install
+from headworks.errors import EngineError, EngineUseError, how_to_install
 from headworks.samples.rows import AMOUNTS, COLUMNS
 from headworks_pipeline.tables import queries
 from headworks_pipeline.tables.clean import DUPLICATE, SAMPLE, jumps, reason_of
@@ -258,7 +258,7 @@ def duckdb_backend(memory: str, threads: int | None = None) -> Iterator[OnDuckDB
         try:
             base.execute(f"set memory_limit = '{float(memory[:-1]):g}{unit}'")
         except (ValueError, duckdb.Error):
-            raise EngineError(f"{memory!r} is no amount of memory: such as 800m or 2g") from None
+            raise EngineUseError(f"{memory!r} is no amount of memory: such as 800m or 2g") from None
         base.execute("set TimeZone = 'UTC'; set preserve_insertion_order = false")
         if threads:
             base.execute(f"set threads = {threads}")

@@ -11,7 +11,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any
 
-from headworks.errors import EngineError
+from headworks.errors import EngineError, EngineUseError
 from headworks_local.java import find_java
 from headworks_local.lifetime import bound
 from headworks_local.process import is_of_this_machine
@@ -137,12 +137,6 @@ def _prove(own: Any, master_url: str) -> None:
         own.setIfMissing(name, value)
 
 
-class MasterError(EngineError):
-    """A master URL that no session can have here: the user's mistake."""
-
-    exit_code = 2
-
-
 OTHERS = {
     "k8s://": "on Kubernetes spark-submit starts applications, with the jar that `headworks spark jar` writes",
     "sc://": "Spark Connect does not reach the driver, where tasks are placed: name the Master of its cluster",
@@ -155,15 +149,15 @@ def refuse_master(master_url: str) -> None:
     """Refuse a cluster on which no session can be started here; before anything is started for it.
 
     Raises:
-        MasterError: The URL is none of a standalone cluster, nor `yarn` with a folder of its settings.
+        EngineUseError: The URL is none of a standalone cluster, nor `yarn` with a folder of its settings.
     """
     if master_url == YARN:
         if not any(os.environ.get(name) for name in YARN_FOLDERS):
-            raise MasterError(f"where YARN is, {' or '.join(YARN_FOLDERS)} has to say: a folder with yarn-site.xml")
+            raise EngineUseError(f"where YARN is, {' or '.join(YARN_FOLDERS)} has to say: a folder with yarn-site.xml")
     elif not re.fullmatch(rf"spark://{ADDRESS}(,{ADDRESS})*", master_url):
         next_step = next((f"; {why}" for begin, why in OTHERS.items() if master_url.startswith(begin)), "")
         expected = f"expected spark://HOST:PORT or yarn{next_step}"
-        raise MasterError(f"{master_url!r} is no standalone cluster, nor yarn: {expected}")
+        raise EngineUseError(f"{master_url!r} is no standalone cluster, nor yarn: {expected}")
 
 
 def refuse_silence(master_url: str) -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import attrs
 
-from headworks.errors import EngineError
+from headworks.errors import EngineError, EngineUseError
 from headworks.interrupts import held
 from headworks.model import FrozenMap
 from headworks_local.isolated.limits import NodeLimits
@@ -188,7 +188,7 @@ class LocalSpark(LocalCluster):
             EngineError: It did not come up, or nodes are apart, of which none is left.
         """
         if self.nodes:
-            raise EngineError("a Worker more needs a node more, and the nodes that are apart are made at the start")
+            raise EngineUseError("a Worker more needs a node more, and the nodes that are apart are made at the start")
         taken = {int(each.host.rpartition(".")[2]) for each in self.workers}
         last = next(number for number in range(2, 255) if number not in taken)
         spec = WorkerSpec(host=f"127.0.0.{last}", cores=cores)
@@ -210,7 +210,7 @@ class LocalSpark(LocalCluster):
         """
         daemon = self._daemons.get(host)
         if daemon is None or host == self.master_host:
-            raise EngineError(f"no Worker runs on {host}: the Workers are on {', '.join(self._hosts())}")
+            raise EngineUseError(f"no Worker runs on {host}: the Workers are on {', '.join(self._hosts())}")
         decommission(self.ui_port, host, self.master_host)
         # The Master calls a Worker decommissioned at once; only processes tell when its executors are gone.
         deadline = time.monotonic() + timeout

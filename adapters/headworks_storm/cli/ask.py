@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headworks.errors import EngineError
+from headworks.errors import EngineError, EngineUseError
 from headworks_storm.commands.carry_out import carry_out
 from headworks_storm.commands.line import ask as ask_process
 from headworks_storm.install.installation import standing_or_at
@@ -40,7 +40,7 @@ def ask(home: Path | None, command: str, **words: Any) -> Any:
         with where.gateway() as nimbus:
             return carry_out(nimbus, command, words)
     if "error" in answer:
-        raise EngineError(answer["error"])
+        raise (EngineUseError if answer["wrong_use"] else EngineError)(answer["error"])
     return answer["done"]
 
 

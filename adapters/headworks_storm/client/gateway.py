@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING, Any, Self
 
 import attrs
 
-from headworks.errors import EngineError, how_to_install
+from headworks.errors import EngineError, EngineUseError, how_to_install
 from headworks.interrupts import held
 from headworks_local.java import BRIEF
 from headworks_local.lifetime import environment
@@ -142,7 +142,7 @@ class NimbusGateway:
             return dict(_plain(self._storm.utils.Utils.findAndReadConfigFile(str(file.absolute()), True)))
         except Py4JJavaError as error:
             said = str(error.java_exception.getMessage()).partition("\n")[0]
-            raise EngineError(f"{file} cannot be read as YAML: {said}") from None
+            raise EngineUseError(f"{file} cannot be read as YAML: {said}") from None
 
     def cluster(self) -> ClusterSummary:
         """Supervisors, Nimbuses and topologies.
@@ -312,7 +312,8 @@ class NimbusGateway:
             finally:
                 client.close()
         except Py4JJavaError as error:
-            raise EngineError(self._told(error.java_exception, subject)) from None
+            gone = error.java_exception.getClass().getSimpleName() == "NotAliveException"
+            raise (EngineUseError if gone else EngineError)(self._told(error.java_exception, subject)) from None
         except Py4JError:
             raise EngineError(GONE) from None
 
@@ -334,14 +335,14 @@ def nimbus_addresses(conf: Mapping[str, Any]) -> tuple[tuple[str, int], ...]:
     """Addresses at which clients reach the Nimbuses that a `storm.yaml` names; Storm's default otherwise.
 
     Raises:
-        EngineError: Its hosts are no list, or its port is no number.
+        EngineUseError: Its hosts are no list, or its port is no number.
     """
     key, otherwise = ("nimbus.thrift.tls.port", 0) if conf.get(TLS) else ("nimbus.thrift.port", 6627)
     seeds, port = conf.get("nimbus.seeds") or ["localhost"], conf.get(key) or otherwise
     if isinstance(seeds, str) or not isinstance(seeds, Iterable):
-        raise EngineError(f'nimbus.seeds in storm.yaml is {seeds!r}, and Storm takes a list: write ["{seeds}"]')
+        raise EngineUseError(f'nimbus.seeds in storm.yaml is {seeds!r}, and Storm takes a list: write ["{seeds}"]')
     if not str(port).isdecimal() or int(port) >= PORTS:
-        raise EngineError(f"{key} in storm.yaml is {port!r}, which is no port: write a number")
+        raise EngineUseError(f"{key} in storm.yaml is {port!r}, which is no port: write a number")
     return tuple((str(host), int(port)) for host in seeds)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from headworks.errors import EngineError, known_names
+from headworks.errors import EngineUseError, known_names
 from headworks_storm.nimbus.seating import KEY as SEATS
 from headworks_storm.seats.ledger import open_ledger
 
@@ -67,15 +67,15 @@ def cut_by_nimbus(nimbus: NimbusGateway, name: str, counts: Mapping[str, int], w
     """Sentences on what Nimbus cuts of an order: a component has as many executors as tasks at most.
 
     Raises:
-        EngineError: Nimbus would carry nothing of it out: a component is not there, or the topology has seats.
+        EngineUseError: Nimbus would carry nothing of it out: a component is not there, or the topology has seats.
     """
     tasks: Counter[str] = Counter()
     for each in nimbus.topology(name).executors:
         tasks[each.component] += each.end - each.start + 1
     if unknown := sorted(counts.keys() - tasks.keys()) if tasks else []:
-        raise EngineError(f"{name} has no component {unknown[0]!r}{known_names(unknown[0], sorted(tasks))}")
+        raise EngineUseError(f"{name} has no component {unknown[0]!r}{known_names(unknown[0], sorted(tasks))}")
     if (counts or workers) and nimbus.topology_conf(name).get(SEATS):
-        raise EngineError(
+        raise EngineUseError(
             f"{name} has seats, of which each worker has one for each task: `headworks storm scale {name}` changes how "
             "many tasks work, and for other workers it is submitted anew"
         )

@@ -1,7 +1,7 @@
 """Commands that come to a running `headworks serve storm` by the port of Nimbus: a line of JSON in, one out.
 
 {"command": NAME, "home": $STORM_HOME, "words": {...}}
-{"done": DATA}, {"error": SENTENCE}, or {"elsewhere": SENTENCE} where the caller has to carry it out by itself
+{"done": DATA}, {"error": SENTENCE, "wrong_use": BOOL}, or {"elsewhere": SENTENCE} where the caller has to carry it out
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import socket
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headworks.errors import EngineError
+from headworks.errors import EngineError, EngineUseError
 from headworks_storm.commands.carry_out import carry_out
 from headworks_storm.nimbus.bridge import BOUNDS, HOST, Endpoint
 from headworks_storm.peers.caller import prove_to, read_line
@@ -48,7 +48,7 @@ def answers(nimbus: NimbusConnection | None, home: Path | None) -> Callable[[str
         try:
             return json.dumps({"done": carry_out(gateway, asked["command"], asked["words"])})
         except EngineError as error:
-            return json.dumps({"error": str(error)})
+            return json.dumps({"error": str(error), "wrong_use": isinstance(error, EngineUseError)})
 
     return answer
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from headworks.errors import EngineError
+from headworks.errors import EngineError, EngineUseError
 from headworks_local.java import find_java
 from headworks_storm.client.gateway import NimbusGateway
 from headworks_storm.local.state import StormState
@@ -42,7 +42,7 @@ class Installation:
         """
         found = sorted(filter(None, (CLIENT_JAR.fullmatch(each.name) for each in home.glob("lib/*.jar"))), key=str)
         if not found:
-            raise EngineError(f"{home} is no Storm installation: it has no lib/storm-client-*.jar")
+            raise EngineUseError(f"{home} is no Storm installation: it has no lib/storm-client-*.jar")
         return cls(home=home.absolute(), version=found[-1][1])
 
     @property
@@ -84,7 +84,7 @@ class Installation:
             EngineError: The file is not there.
         """
         if not self.conf_file.is_file():
-            raise EngineError(f"there is no {self.conf_file}")
+            raise EngineUseError(f"there is no {self.conf_file}")
         return NimbusGateway(self.home / "lib", {}, java=self.java().program, file=self.conf_file)
 
 

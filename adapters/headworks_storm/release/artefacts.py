@@ -6,7 +6,7 @@ from pathlib import Path
 
 import attrs
 
-from headworks.errors import EngineError
+from headworks.errors import EngineUseError
 from headworks_local.maven import Artefact, missing, resolve_all
 
 STORM = "2.8.3"
@@ -47,7 +47,7 @@ def java_version(version: str) -> int:
         EngineError: There is no lock file for this version.
     """
     if version not in versions():
-        raise EngineError(f"there is no lock file for Storm {version}: choose one of {', '.join(versions())}")
+        raise EngineUseError(f"there is no lock file for Storm {version}: choose one of {', '.join(versions())}")
     major, minor = (int(part) for part in version.split(".")[:2])
     # The oldest Java that a release runs on: 17 since Storm 2.8, 11 before.
     return 17 if (major, minor) >= (2, 8) else 11

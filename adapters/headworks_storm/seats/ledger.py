@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import attrs
 
-from headworks.errors import EngineError
+from headworks.errors import EngineError, EngineUseError
 from headworks_storm.client.zookeeper import ZooKeeper
 from headworks_storm.seats.seat import SeatMove, SeatOrder, SeatState, SeatView, no_seats, scale_refusal, seat_of
 
@@ -57,7 +57,7 @@ class Seated:
         conf = gateway.stored_conf(topology)
         name, said = conf.get("topology.name", topology), conf.get("headworks.seats")
         if not said:
-            raise EngineError(f"tasks of {name} have no seats: submit it with --seats")
+            raise EngineUseError(f"tasks of {name} have no seats: submit it with --seats")
         servers = ",".join(f"{each}:{conf['storm.zookeeper.port']}" for each in conf["storm.zookeeper.servers"])
         root = conf.get("storm.zookeeper.root", "/storm")
         return cls(id=topology, name=name, components=said["components"], servers=servers, root=root)
@@ -242,14 +242,14 @@ class SeatLedger:
     def _movable(self, component: str) -> Mapping[str, Any]:
         """The entry of a component with seats in the configuration of the topology."""
         if component not in self._components:
-            raise EngineError(no_seats(component, self._name, self._components))
+            raise EngineUseError(no_seats(component, self._name, self._components))
         return dict(self._components[component])
 
     def _known(self, component: str, index: int) -> str:
         """Name of a task that is there."""
         movable, task = self._movable(component), f"{component}/{index}"
         if not 0 <= index < movable["tasks"]:
-            raise EngineError(f"{component} has {movable['tasks']} tasks: there is no {task}")
+            raise EngineUseError(f"{component} has {movable['tasks']} tasks: there is no {task}")
         return task
 
     def _ends(self, component: str, index: int, place: str, told: Sequence[Seat]) -> tuple[Seat, Seat]:
@@ -261,11 +261,11 @@ class SeatLedger:
             raise EngineError(f"{task} is under way, or its worker starts: wait, and look with `headworks storm seats`")
         there = [each for each in seats if each.place == place]
         if not there:
-            raise EngineError(
+            raise EngineUseError(
                 f"{task} has no seat at {place}: it has some at {', '.join(each.place for each in seats)}"
             )
         if there[0].owner:
-            raise EngineError(f"{task} lives at {place} already")
+            raise EngineUseError(f"{task} lives at {place} already")
         busy = [each.place for each in seats if not each.settled]
         if busy:
             raise EngineError(f"the last move of {task} has not settled at {', '.join(busy)}: wait a moment")

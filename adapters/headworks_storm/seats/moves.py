@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from headworks.errors import EngineError
+from headworks.errors import EngineError, EngineUseError
 from headworks_storm.client.connection import NimbusConnection
 from headworks_storm.client.gateway import NimbusGateway
 from headworks_storm.client.zookeeper import ZooKeeper
@@ -129,7 +129,7 @@ def _check_alive(gateway: NimbusGateway, topologies: Iterable[str]) -> None:
     running = {each.id for each in gateway.cluster().topologies}
     for each in topologies:
         if each not in running:
-            raise EngineError(f"no topology {each!r} runs on this cluster")
+            raise EngineUseError(f"no topology {each!r} runs on this cluster")
 
 
 def _run(batches: Collection[_Batch]) -> None:

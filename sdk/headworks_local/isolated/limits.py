@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from headworks.errors import EngineError
+from headworks.errors import EngineUseError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -37,9 +37,9 @@ class Rack:
     def __attrs_post_init__(self) -> None:
         """Check the bound."""
         if not self.name:
-            raise EngineError("a rack without a name: schedulers know it by one")
+            raise EngineUseError("a rack without a name: schedulers know it by one")
         if (size := len(self.name.encode())) > LONGEST:
-            raise EngineError(f"{self.name[:20]}... is a rack's name of {size} bytes: at most {LONGEST} are kept")
+            raise EngineUseError(f"{self.name[:20]}... is a rack's name of {size} bytes: at most {LONGEST} are kept")
         _check_rate(f"a link of {self.name}", self.rate)
 
 
@@ -62,10 +62,10 @@ class NodeLimits:
     def __attrs_post_init__(self) -> None:
         """Check the bounds."""
         if self.cores is not None and not LEAST_CORES <= self.cores < float("inf"):
-            raise EngineError(f"a node of {self.cores:g} cores: at least {LEAST_CORES:g} are needed to start a JVM")
+            raise EngineUseError(f"a node of {self.cores:g} cores: at least {LEAST_CORES:g} are needed to start a JVM")
         _check_rate("a network", self.rate)
         if self.memory_mb is not None and not 1 <= self.memory_mb < float("inf"):
-            raise EngineError(f"a node of {self.memory_mb:g} MB: at least 1 is needed")
+            raise EngineUseError(f"a node of {self.memory_mb:g} MB: at least 1 is needed")
 
 
 def racks_of(nodes: Iterable[NodeLimits]) -> tuple[Rack, ...]:
@@ -77,7 +77,7 @@ def racks_of(nodes: Iterable[NodeLimits]) -> tuple[Rack, ...]:
     found: dict[str, Rack] = {}
     for rack in (each.rack for each in nodes if each.rack is not None):
         if found.setdefault(rack.name, rack) != rack:
-            raise EngineError(f"{rack.name} has one link, and its nodes say {found[rack.name].rate} and {rack.rate}")
+            raise EngineUseError(f"{rack.name} has one link, and its nodes say {found[rack.name].rate} and {rack.rate}")
     return tuple(found.values())
 
 
@@ -122,4 +122,4 @@ def parse_racks(text: str) -> tuple[int, ...]:
 
 def _check_rate(what: str, rate: float | None) -> None:
     if rate is not None and not LEAST_RATE <= rate < float("inf"):
-        raise EngineError(f"{what} of {rate:g} bit/s: at least {LEAST_RATE:g} are needed for heartbeats")
+        raise EngineUseError(f"{what} of {rate:g} bit/s: at least {LEAST_RATE:g} are needed for heartbeats")

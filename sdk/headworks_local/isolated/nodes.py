@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Self, TypeVar
 import attrs
 from filelock import FileLock
 
-from headworks.errors import EngineError
+from headworks.errors import EngineError, EngineUseError
 from headworks.interrupts import held
 from headworks_local.isolated.ability import network_problem
 from headworks_local.isolated.groups import Groups, find_groups
@@ -177,7 +177,7 @@ class ApartNodes:
     def _index(self, host: str) -> int:
         if host not in self.hosts:
             racks = f", and racks are {', '.join(self.network.racks)}" if self.network.racks else ""
-            raise EngineError(f"{host} is no node that is apart: {', '.join(self.hosts)} are{racks}")
+            raise EngineUseError(f"{host} is no node that is apart: {', '.join(self.hosts)} are{racks}")
         return self.hosts.index(host) + 1
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 import attrs
 import click
 
-from headworks.errors import EngineError
+from headworks.errors import EngineError, EngineUseError
 from headworks_local.isolated.limits import NodeLimits, Rack, parse_cores, parse_racks, parse_rate
 
 if TYPE_CHECKING:
@@ -170,7 +170,7 @@ def disturb(bridge: str, place: str, *, joined: bool | None, network: float | No
     from headworks_local.isolated.nodes import ApartNodes
 
     if not bridge:
-        raise EngineError("the nodes of this cluster are not apart: start one with `up --apart`")
+        raise EngineUseError("the nodes of this cluster are not apart: start one with `up --apart`")
     found = ApartNodes.find(bridge)
     if cores is not None:
         found.set_cores(place, cores)

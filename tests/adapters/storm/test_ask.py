@@ -67,10 +67,12 @@ def test_a_command_is_carried_out_by_the_process_that_answers_nimbus(home: Path)
     assert asked == [{"command": "topology", "home": str(home.resolve()), "words": {"name": "words"}}]
 
 
-def test_a_refusal_is_the_command_s_own(home: Path) -> None:
-    refusal = json.dumps({"error": "no topology 'words' runs on this cluster"})
-    with bridge(home, lambda _: refusal), pytest.raises(EngineError, match="no topology 'words' runs"):
+@pytest.mark.parametrize(("wrong_use", "code"), [(True, 2), (False, 4)])
+def test_a_refusal_is_the_command_s_own(home: Path, *, wrong_use: bool, code: int) -> None:
+    refusal = json.dumps({"error": "no topology 'words' runs on this cluster", "wrong_use": wrong_use})
+    with bridge(home, lambda _: refusal), pytest.raises(EngineError, match="no topology 'words' runs") as refused:
         ask(home, "topology", name="words")
+    assert refused.value.exit_code == code
 
 
 def test_a_process_without_a_home_leaves_it_to_the_command(home: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from headworks import documents
-from headworks.errors import DocumentError, EngineError
+from headworks.errors import DocumentError, EngineError, EngineUseError
 from headworks.model import Component, Kind, Resources, Stream, Topology
 from headworks.plugins.host import PluginHost
 from headworks_storm.cli.group import KINDS
@@ -102,7 +102,7 @@ def test_without_a_cluster_the_ways_to_one_are_told(monkeypatch: pytest.MonkeyPa
         assert isinstance(result.exception, EngineError)
         assert "headworks storm up" in str(result.exception)
         assert "--home" in str(result.exception)
-    with pytest.raises(EngineError, match="is no Storm installation"):
+    with pytest.raises(EngineUseError, match="is no Storm installation"):
         Installation.at(tmp_path)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Self, cast
 
 import attrs
 
-from headworks.errors import EngineError, how_to_install
+from headworks.errors import EngineError, EngineUseError, how_to_install
 from headworks.samples.remote.folder import READ_AHEAD, RemoteStream, Stored, first_line
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class ObjectFolder:
         try:
             return cls(url, from_url(url))
         except (BaseError, ValueError) as error:
-            raise EngineError(f"{url} is of no object store that is known: {first_line(error)}") from None
+            raise EngineUseError(f"{url} is of no object store that is known: {first_line(error)}") from None
 
     @contextlib.contextmanager
     def errors(self) -> Iterator[None]:
