@@ -1,4 +1,4 @@
-"""The command `headworks manager serve`: triggers and priorities from programs."""
+"""The command `headworks priority serve`: triggers and priorities from programs."""
 
 from __future__ import annotations
 
@@ -37,12 +37,7 @@ SHOWN = 4096
 """Triggers that wait to be shown."""
 
 
-@click.group()
-def manager() -> None:
-    """Let programs send triggers and change priorities."""
-
-
-@manager.command()
+@click.command()
 @click.option(
     "--listen",
     type=Address(),

@@ -139,7 +139,7 @@ def workloads() -> Sequence[Workload]:
 def fixed_cost(used: float, rate: float, e: float) -> float:
     """MET of Eq. 5 at the highest point measured: percent used - e * rate, and never below 0.
 
-    Section "CPU usage prediction". Points of several rates are fitted by `headworks profile`.
+    Section "CPU usage prediction". Points of several rates are fitted by `headworks pipeline run`.
 
     Args:
         used: Percent of the machine.

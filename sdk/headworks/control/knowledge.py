@@ -100,7 +100,7 @@ def _declared(topology: Topology, knowledge: Knowledge, source: str) -> Topology
 
 
 def read_knowledge(path: Path) -> Knowledge:
-    """Read a document `knowledge`, or a list of profiles as `headworks profile --json` prints it.
+    """Read a document `knowledge`, or a list of profiles as a knowledge document has it.
 
     Raises:
         DocumentError: It cannot be read, is neither, or has an amount that is none.

@@ -1,4 +1,4 @@
-"""`headworks manager serve` as a process of its own, and what it is asked with."""
+"""`headworks priority serve` as a process of its own, and what it is asked with."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Served:
 def serving(folder, *words):
     """A manager on a port of the system's, with a database and a token in a folder."""
     more = ("--listen", "127.0.0.1:0", "--database", folder / "p.sqlite", "--token", folder / "token", "--json", *words)
-    with running("manager", "serve", *more, folder=folder) as (process, mark):
+    with running("priority", "serve", *more, folder=folder) as (process, mark):
         told = json.loads(process.stdout.readline())
         served = Served(told["url"], Path(told["token"]).read_text().strip())
         served.process, served.mark = process, mark

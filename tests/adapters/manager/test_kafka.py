@@ -1,4 +1,4 @@
-"""`headworks manager serve --kafka` on a real broker: a process of its own, and topics as others see them."""
+"""`headworks priority serve --kafka` on a real broker: a process of its own, and topics as others see them."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def serving(broker, topic, database, *words):
     folder = database.parent
     more = ("--listen", "127.0.0.1:0", "--database", database, "--token", folder / "token", "--json", *words)
     where = f"{broker.bootstrap}/{topic}"
-    with running("manager", "serve", "--kafka", where, *more, folder=folder) as (process, mark):
+    with running("priority", "serve", "--kafka", where, *more, folder=folder) as (process, mark):
         assert "url" in json.loads(process.stdout.readline())
         process.mark = mark
         yield process
@@ -226,5 +226,5 @@ def test_what_is_wrong_is_one_line(tmp_path, words, said):
     (tmp_path / "CONF").write_text("# mine\nsasl.username\n")
     (tmp_path / "OTHER").write_text("no.such.thing = 1\n")
     here = [str(tmp_path / each) if each.isupper() else each for each in words]
-    done = headworks("manager", "serve", *here, "--database", tmp_path / "p", "--token", tmp_path / "t")
+    done = headworks("priority", "serve", *here, "--database", tmp_path / "p", "--token", tmp_path / "t")
     assert (done.returncode, said.replace("CONF", str(tmp_path / "CONF")) in done.stderr) == (2, True), done.stderr

@@ -1,4 +1,4 @@
-"""`headworks manager serve` as programs and strangers see it: a process of its own, asked over sockets."""
+"""`headworks priority serve` as programs and strangers see it: a process of its own, asked over sockets."""
 
 from __future__ import annotations
 
@@ -316,11 +316,11 @@ def test_options_arrive_and_what_is_wrong_is_one_line(tmp_path):
     with serving(tmp_path) as served:
         assert served.token == "known to sixteen"
         port = served.address[1]
-        taken = headworks("manager", "serve", "--listen", f"127.0.0.1:{port}", HEADWORKS_DATABASE=str(tmp_path / "q"))
+        taken = headworks("priority", "serve", "--listen", f"127.0.0.1:{port}", HEADWORKS_DATABASE=str(tmp_path / "q"))
         assert taken.returncode == 4
         assert taken.stderr == f"headworks: 127.0.0.1:{port} cannot be listened on: Address already in use\n"
-    assert headworks("manager", "serve", "--listen", "nowhere").returncode == 2
-    assert headworks("manager", "serve", "--database", "postgresql://127.0.0.1:1/x").returncode == 4
+    assert headworks("priority", "serve", "--listen", "nowhere").returncode == 2
+    assert headworks("priority", "serve", "--database", "postgresql://127.0.0.1:1/x").returncode == 4
 
 
 @pytest.mark.parametrize(
@@ -336,7 +336,7 @@ def test_a_token_that_others_may_write_or_guess_is_refused(tmp_path, text, mode,
     token = tmp_path / "token"
     token.write_text(text)
     token.chmod(mode)
-    done = headworks("manager", "serve", "--listen", "127.0.0.1:0", "--token", token, "--database", tmp_path / "q")
+    done = headworks("priority", "serve", "--listen", "127.0.0.1:0", "--token", token, "--database", tmp_path / "q")
     assert (done.returncode, said in done.stderr) == (4, True)
 
 
@@ -367,7 +367,7 @@ def test_the_history_is_kept_short(tmp_path):
 
 def test_a_token_that_is_made_is_the_owner_s_alone_and_a_person_reads_sentences(tmp_path):
     state = {"XDG_STATE_HOME": str(tmp_path)}
-    with running("manager", "serve", "--listen", "127.0.0.1:0", folder=tmp_path, **state) as (process, _):
+    with running("priority", "serve", "--listen", "127.0.0.1:0", folder=tmp_path, **state) as (process, _):
         first = process.stderr.readline()
         token = tmp_path / "headworks" / "manager.token"
         assert f"the token in {token}" in first
@@ -381,7 +381,15 @@ def test_a_token_that_is_made_is_the_owner_s_alone_and_a_person_reads_sentences(
 
 def test_another_address_than_loopback_is_warned_of(tmp_path):
     with running(
-        "manager", "serve", "--listen", "0.0.0.0:0", "--database", tmp_path / "p", "--token", tmp_path / "t", folder="/"
+        "priority",
+        "serve",
+        "--listen",
+        "0.0.0.0:0",
+        "--database",
+        tmp_path / "p",
+        "--token",
+        tmp_path / "t",
+        folder="/",
     ) as (process, _):
         process.stderr.readline()
         assert "no loopback address" in process.stderr.readline()

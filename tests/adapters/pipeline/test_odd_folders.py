@@ -145,7 +145,6 @@ def test_a_disk_that_is_full_is_one_sentence_and_the_next_run_is_right(raw, tmp_
     "words",
     [
         ("pipeline", "run", "raw", "--backend", "duckdb", "-O"),
-        ("profile", "raw", "--backend", "duckdb", "-O"),
         ("plan", "dstorm:linear", "-s", "even", "-O"),
         ("compare", "dstorm:linear", "-s", "even", "--html"),
         ("schema", "-O"),

@@ -204,7 +204,7 @@ def test_knowledge_that_cannot_be_read_is_refused_and_not_planned_without(words,
     """No round is said but by its outcome: the table would show a plan without profiles, and nobody why."""
     empty = tmp_path / "empty"
     empty.mkdir()
-    bare = tmp_path / "profiles.json"  # profiles of a request, not of `headworks profile`, which has the samples too
+    bare = tmp_path / "profiles.json"  # profiles of a request, not of the pipeline, which has the samples too
     bare.write_text('[{"topology": "t", "component": "c", "machine_type": "", "e": 0.01}]')
     for path, file, said in ((bare, bare, "/profiles/0"), (empty, empty / "knowledge.json", "cannot be read")):
         done = invoke(words, "-s", "hetero", "--duration", 30, "--knowledge", path)

@@ -39,7 +39,7 @@ def main() -> None:
             for number in range(TOPOLOGIES):
                 Store(engine).set(f"t{number}", {"priority": 5, "hold": 0}, Author(who="benchmark"))
         words = ("--kafka", f"{broker.bootstrap}/{TOPIC}", "--database", database, "--token", Path(name) / "token")
-        command = [sys.executable, "-m", "headworks", "manager", "serve", "--listen", "127.0.0.1:0", *map(str, words)]
+        command = [sys.executable, "-m", "headworks", "priority", "serve", "--listen", "127.0.0.1:0", *map(str, words)]
         with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as manager:
             try:
                 show(rate, seconds, measure(broker.bootstrap, database, psutil.Process(manager.pid), rate, seconds))

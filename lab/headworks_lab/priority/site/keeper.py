@@ -31,7 +31,7 @@ GRACE = 5.0
 
 @attrs.define(eq=False)
 class Keeper:
-    """`headworks manager serve`, up in a `with` block, on a database of its own.
+    """`headworks priority serve`, up in a `with` block, on a database of its own.
 
     Attributes:
         folder: Where the database, the token and its log are.
@@ -63,7 +63,7 @@ class Keeper:
         (self._port,) = self._ports.take()
         self._ports.release()  # Python's servers do not listen on a port that is held
         words = ["--listen", f"127.0.0.1:{self._port}", "--token", self.token, "--database", self.database]
-        command = [sys.executable, "-m", "headworks", "manager", "serve", *map(str, words)]
+        command = [sys.executable, "-m", "headworks", "priority", "serve", *map(str, words)]
         self._group = lifetime().group()
         log = self.folder / "manager.log"
         self._daemon = Daemon.start("the priority manager", command, log=log, env=os.environ, group=self._group)

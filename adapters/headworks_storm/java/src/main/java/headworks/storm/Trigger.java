@@ -52,7 +52,7 @@ public final class Trigger implements AutoCloseable {
     /**
      * Starts the thread that sends.
      *
-     * @param manager address of {@code headworks manager serve}, such as http://127.0.0.1:7780
+     * @param manager address of {@code headworks priority serve}, such as http://127.0.0.1:7780
      * @param token file with the token, which is read anew for each trigger
      * @param source who says so, such as the component and the task, 1 to 200 characters without spaces and slashes; no
      *     two programs at once may use the same
