@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from headworks.cli.output import emit, json_option, say, table
+from headworks.cli.output import emit, json_option, say, table, wide_option
 from headworks_manager.opening import open_store
 from headworks_manager.plain import entry, outcome, plain, registered, time_text
 from headworks_manager.rules.indication import CHANGING, HOLD, Trigger
@@ -34,6 +34,8 @@ class _NumberOrNone(click.ParamType):  # type: ignore[type-arg]  # generic since
 
 
 NUMBER = _NumberOrNone()
+SPARE = ("minimum", "desired", "trigger", "it would take")
+"""Columns that are left out first where there is no room."""
 database_option = click.option(
     "--database",
     envvar="HEADWORKS_DATABASE",
@@ -51,6 +53,7 @@ def priority() -> None:
 
 @priority.command("list")
 @database_option
+@wide_option
 @json_option
 def list_command(database: str | None, *, as_json: bool) -> None:
     """List the registered topologies: priorities, nodes, triggers; who starves, since when, and what it would take."""
@@ -68,7 +71,7 @@ def list_command(database: str | None, *, as_json: bool) -> None:
         "it would take",
     )
     rows = [(*_row(each), *_seen_cells(seen.get(each.name))) for each in found]
-    shown = table(f"{len(found)} topologies", columns, rows, numbers=("priority", "now", *columns[4:7]))
+    shown = table(f"{len(found)} topologies", columns, rows, numbers=("priority", "now", *columns[4:7]), spare=SPARE)
     emit(data, shown, as_json=as_json)
 
 
@@ -144,6 +147,7 @@ def trigger(
 @click.argument("name", required=False)
 @click.option("--last", default=20, show_default=True, type=click.IntRange(min=1), help="Changes to show at most.")
 @database_option
+@wide_option
 @json_option
 def history(name: str | None, last: int, database: str | None, *, as_json: bool) -> None:
     """Show the newest changes, of the topology NAME alone or of all: when, who, why."""
@@ -191,7 +195,7 @@ def _history_table(changes: list[Change]) -> Any:
         for each in changes
     ]
     columns = ("time", "topology", "action", "outcome", "change", "who", "why")
-    return table(title, columns, rows)
+    return table(title, columns, rows, spare=("why", "who"))
 
 
 def _outcome(change: Change) -> str:

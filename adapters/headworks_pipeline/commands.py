@@ -1,4 +1,4 @@
-"""The commands `headworks pipeline run`, `headworks pipeline show` and `headworks profile`."""
+"""The commands `headworks pipeline run` and `headworks pipeline show`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import attrs
 import click
 from platformdirs import user_cache_path
 
-from headworks.cli.output import emit, json_option, say, table
+from headworks.cli.output import emit, json_option, say, table, wide_option
 from headworks.cli.parameters import FiniteRange, PathOrUrl
 from headworks.errors import EngineError
 from headworks.samples.remote.folder import is_url
@@ -223,35 +223,6 @@ def _stream(spark: Any, job: PipelineJob, interval: float | None, *, as_json: bo
     return bool(broken)
 
 
-@click.command()
-@samples_argument
-@output_option
-@place_options
-@_amount_options
-@json_option
-def profile(
-    *,
-    samples: Path,
-    output: Path,
-    as_json: bool,
-    history: int,
-    recent: int,
-    chunk: int | None,
-    keep: int | None,
-    backend: str,
-    **place: Any,
-) -> None:
-    """Fit profiles from SAMPLES: CPU = e * rate + met of each component on each machine type, and alpha."""
-    # numpy and cattrs cost 0.3 s, which a list of commands does not need.
-    from headworks.documents import unstructure
-    from headworks_pipeline.run import PipelineJob, run
-
-    job = PipelineJob(samples=samples, output=output, history=history, recent=recent, chunk=chunk, keep=keep)
-    _, knowledge, _ = run(job, _opener(place, backend, output), say)
-    shown = [] if as_json else [_profiles(knowledge)]
-    emit([unstructure(each) for each in knowledge.profiles], *shown, as_json=as_json)
-
-
 @pipeline.command("compact")
 @samples_argument
 @json_option
@@ -288,6 +259,7 @@ def forget_command(*, output: Path, hours: tuple[str, ...], before: str | None, 
 
 @pipeline.command("show")
 @output_option
+@wide_option
 @json_option
 def show(*, output: Path, as_json: bool) -> None:
     """Print the knowledge in a folder of results; no Spark is started."""
@@ -329,9 +301,13 @@ def _tables(knowledge: Knowledge) -> list[Any]:
         (each.topology, each.component, each.machine_type, each.hour, f"{each.ratio:.2f}") for each in knowledge.drifts
     ]
     ill = [(each.node, each.state, "; ".join(each.reasons)) for each in knowledge.nodes if each.state != "healthy"]
-    made = [_profiles(knowledge), table("traffic", ("topology", "from", "to", "tuples/s", "bytes/s"), links)]
+    made = [
+        _profiles(knowledge),
+        table("traffic", ("topology", "from", "to", "tuples/s", "bytes/s"), links, ("tuples/s", "bytes/s")),
+    ]
     if drifts:
-        made.append(table("profiles that stopped to hold", ("topology", "component", "type", "since", "ratio"), drifts))
+        columns = ("topology", "component", "type", "since", "ratio")
+        made.append(table("profiles that stopped to hold", columns, drifts, numbers=("ratio",)))
     if ill:
         made.append(table("nodes", ("node", "state", "why"), ill))
     if rejected:
@@ -356,7 +332,7 @@ def _profiles(knowledge: Knowledge) -> Any:
         )
         for each in knowledge.profiles
     ]
-    return table("profiles", columns, rows, numbers=columns[3:])
+    return table("profiles", columns, rows, numbers=columns[3:], spare=("outliers", "windows", "alpha", "±"))
 
 
 def _short(amount: float | None) -> str:

@@ -105,4 +105,4 @@ def _print(rows: list[ImportedCluster]) -> None:
         cells = [getattr(row, field.name) for row in rows]
         shown = (cell if isinstance(cell, str) else f"{cell:,.0f}" for cell in cells)
         table.add_row(field.name.replace("_", " "), *shown)
-    Console().print(table)
+    Console(highlight=False, markup=False, emoji=False).print(table)

@@ -6,10 +6,9 @@ import textwrap
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from rich.markup import escape
 from rich.text import Text
 
-from headworks.cli.output import WIDTH, Markup, table
+from headworks.cli.output import WIDTH, Coloured, table
 from headworks_lab.evidence.claims import (
     FIGURES,
     apart,
@@ -29,10 +28,6 @@ if TYPE_CHECKING:
     from headworks_lab.evidence.variants import Improved
 
 COLOUR = {"not reproducible": "yellow", "bound": "yellow", "no bound": "yellow", "differs": "red"}
-FIGURE = 12
-"""Columns of a printed figure, or of ours, at most."""
-STATEMENT = 30
-"""Columns of a statement, at least; it has what the others leave of the page."""
 
 
 def evidence(found: Mapping[str, Sequence[Result]], improved: Sequence[Improved]) -> Iterator[Any]:
@@ -69,41 +64,23 @@ def _variants(title: str, improved: Sequence[Improved], notes: Mapping[str, int]
         (each.id, each.statement, *cells(each), _coloured(each.status, marked(each.status, each.note, notes)))
         for each in improved
     ]
-    made = table(title, ("improvement", "figure", *COLUMNS, "status"), rows, numbers=COLUMNS)
-    made.padding = (0, 1, 0, 0)
-    _fit(made.columns)
-    return made
+    return table(title, ("improvement", "figure", *COLUMNS, "status"), rows, numbers=COLUMNS)
 
 
-def _coloured(status: str, text: str) -> Markup:
-    return Markup(f"[{COLOUR.get(status, 'green')}]{escape(text)}[/]")
+def _coloured(status: str, text: str) -> Coloured:
+    return Coloured(text, COLOUR.get(status, "green"))
 
 
 def _figures(title: str, column: str, results: Sequence[Result], notes: Mapping[str, int]) -> Any:
     rows: list[tuple[object, ...]] = []
     for source, group in groupby(results, key=lambda each: each.source):
-        rows.append(("", Markup(f"[bold]{escape(source)}[/]"), "", "", "", "", ""))
+        rows.append(("", Coloured(source, "bold"), "", "", "", "", ""))
         rows += [
             (each.id, each.statement, *figures(each), _coloured(each.status, status_text(each, notes)))
             for each in group
         ]
     columns = ("claim", "figure", column, *FIGURES, "status")
-    made = table(title, columns, rows, numbers=columns[2:-1])
-    made.padding = (0, 1, 0, 0)
-    _fit(made.columns)
-    return made
-
-
-def _fit(columns: Sequence[Any]) -> None:
-    """Set widths: figures are cut at `FIGURE`, the status is whole, the statement has the rest."""
-    for column in columns:
-        cells = [str(cell) for cell in (column.header, *column.cells)]
-        column.width = max(Text.from_markup(line).cell_len for cell in cells for line in cell.split("\n"))
-    for column in columns[2:4]:
-        whole = any("\n" in str(cell) for cell in column.cells)  # a figure with its interval, which is not cut
-        column.width = column.width if whole else min(column.width, FIGURE)
-    others = sum(column.width for column in columns) - columns[1].width
-    columns[1].width = max(min(columns[1].width, WIDTH - 2 * len(columns) - 1 - others), STATEMENT)
+    return table(title, columns, rows, numbers=columns[2:-1])
 
 
 def _footnote(number: int, note: str) -> str:

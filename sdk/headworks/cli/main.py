@@ -9,17 +9,22 @@ import logging
 import os
 import sys
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
 from headworks.cli.logs import LEVELS, show_logs
+from headworks.cli.summaries import Summaries
 from headworks.errors import DocumentError, HeadworksError, known_names
 from headworks.interrupts import handled, pending_signal
 from headworks.plugins.own_process import claim_stdout, collect_seldom
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 BUILT_IN = {
     "compare": "headworks.cli.commands.compare",
+    "completion": "headworks.cli.commands.completion",
     "conform": "headworks.cli.commands.conform",
     "doctor": "headworks.cli.commands.doctor",
     "journal": "headworks.cli.commands.journal",
@@ -62,8 +67,24 @@ class _RefusedError(HeadworksError):
     exit_code = 2
 
 
-class Commands(click.Group):
+SECTIONS = {
+    "Plan": ("plan", "why", "compare", "simulate", "sweep", "workloads", "reproduce"),
+    "Run": ("run", "serve", "demo", "spark", "storm", "yarn", "import"),
+    "Extend": ("new", "conform", "plugins", "schema"),
+    "Operate": ("doctor", "journal", "priority", "pipeline", "completion"),
+}
+"""Commands by what they are for, in the order of the help. Those of strangers extend Headworks."""
+
+
+class Commands(Summaries):
     """Commands that are imported when they are used; those of plugins join the built-in ones."""
+
+    def sections(self, names: Sequence[str]) -> dict[str, list[str]]:
+        """Names of commands by section, in the order of the help."""
+        found = {title: [name for name in some if name in names] for title, some in SECTIONS.items()}
+        known = {name for some in SECTIONS.values() for name in some}
+        found["Extend"] += [name for name in names if name not in known]
+        return found
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Names of all commands, sorted."""

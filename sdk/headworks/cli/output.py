@@ -1,26 +1,35 @@
-"""Streams of a command: data to stdout, messages to stderr."""
+"""Output of a command: data to stdout, messages to stderr, rows and pictures to files."""
 
 from __future__ import annotations
 
 import contextlib
+import csv
+import io
 import itertools
 import json
+import re
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Self
 
 import click
 
-from headworks.errors import printable
+from headworks.errors import EngineError, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from rich.console import Console, RenderableType
 
+    from headworks.model.tabular import Record
+
 WIDTH = 120
 """Columns of a table when stdout is no terminal."""
+UNBOUNDED = 100_000
+"""Columns of a table that is to be as wide as it needs."""
+WIDE = "wide"
+"""What `-o` takes for such tables; and the key in `Context.meta` that says so."""
 
 
 def folder_option(default: str, files: str) -> Callable[[Any], Any]:
@@ -42,7 +51,10 @@ def console(*, stderr: bool = False) -> Console:
     from rich.console import Console
 
     stream = sys.stderr if stderr else sys.stdout
-    return Console(file=stream, width=None if stream.isatty() else WIDTH, highlight=False)
+    context = click.get_current_context(silent=True)
+    own = UNBOUNDED if context is not None and context.meta.get(WIDE) else None if stream.isatty() else WIDTH
+    # What is printed has names of users in it, which may look like markup or like an emoji's.
+    return Console(file=stream, width=own, highlight=False, markup=False, emoji=False)
 
 
 def say(message: str) -> None:
@@ -105,14 +117,51 @@ def trimmed(text: str) -> str:
     return "".join(f"{line.rstrip()}\n" for line in lines)
 
 
-WIDE = 11
-"""With more columns, less space stands between them."""
+def be_wide(context: click.Context) -> None:
+    """Print every column of the tables of this command, however wide."""
+    context.meta[WIDE] = True
 
 
-class Markup(str):
-    """Text in rich's markup; any other text in a table is shown as it is."""
+def _form(context: click.Context, _parameter: click.Parameter, value: str | None) -> None:
+    if value == WIDE:
+        be_wide(context)
 
-    __slots__ = ()
+
+wide_option = click.option(
+    *("-o", "--option"),
+    type=click.Choice([WIDE]),
+    expose_value=False,
+    callback=_form,
+    help="Show every column of tables, however wide.",
+)
+"""The option `-o` of a command whose tables are all that it sets."""
+
+
+class Coloured(str):
+    """A cell in a colour."""
+
+    __slots__ = ("style",)
+
+    style: str
+
+    def __new__(cls, text: str, style: str) -> Self:
+        """Take the text, and a style of rich."""
+        made = super().__new__(cls, text)
+        made.style = style
+        return made
+
+
+STATES = {
+    **dict.fromkeys(("ok", "executed", "unchanged", "asserted", "answered", "same"), "green"),
+    **dict.fromkeys(("infeasible", "held", "starves", "vetoed", "missed", "rolled-back", "waiting"), "yellow"),
+    **dict.fromkeys(("failed", "differs", "not"), "red"),
+}
+"""Colours of states, by the first word."""
+
+
+def state(text: str) -> str:
+    """A state in its colour."""
+    return Coloured(text, STATES.get(text.partition(",")[0].partition(" ")[0], ""))
 
 
 def table(
@@ -122,32 +171,115 @@ def table(
     numbers: Sequence[str] = (),
     *,
     whole: Sequence[str] = (),
+    spare: Sequence[str] = (),
 ) -> Any:
     """A table for the terminal.
 
     Args:
-        rows: Cells of each row, as many as columns; None is an empty one.
-        numbers: Headings of the columns that are right-aligned.
-        whole: Headings of the columns that are not folded, beside the first.
+        rows: Cells of each row, as many as columns; None is an empty one. All are shown as they are.
+        numbers: Headings of the columns that are right-aligned, and never folded.
+        whole: Headings of other columns that are never folded, beside the first.
+        spare: Headings of columns that may be left out where there is no room, the least important first.
     """
     # rich costs 60 ms, which `--json` and the list of commands do not need.
-    from rich import box
-    from rich.markup import escape
-    from rich.table import Table
+    from rich.text import Text
 
-    def cell(value: object) -> str:
-        return value if isinstance(value, Markup) else "" if value is None else escape(printable(str(value)))
+    # It imports rich.
+    from headworks.cli.sheet import Column, Sheet
 
-    made = Table(
-        title=escape(title) or None,
-        box=box.SIMPLE_HEAD,
-        title_justify="left",
-        pad_edge=False,
-        collapse_padding=len(columns) > WIDE,
+    def cell(value: object) -> Text:
+        return Text("" if value is None else printable(str(value)), style=getattr(value, "style", ""))
+
+    cells = [tuple(map(cell, row)) for row in rows]
+    made = tuple(
+        Column(
+            heading=heading,
+            cells=tuple(row[at] for row in cells),
+            number=heading in numbers,
+            whole=at == 0 or heading in whole,
+        )
+        for at, heading in enumerate(columns)
     )
-    for column in columns:
-        side: Literal["left", "right"] = "right" if column in numbers else "left"
-        made.add_column(column, justify=side, overflow="fold", no_wrap=column in (columns[0], *whole))
-    for row in rows:
-        made.add_row(*map(cell, row))
-    return made
+    return Sheet(title=printable(title), columns=made, spare=tuple(spare))
+
+
+_UNFIT = re.compile(r"[^\w.-]+")
+"""Characters that a name of a file is better without."""
+_FILE = click.Path(dir_okay=False, path_type=Path)
+
+
+def data_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options `--csv`, `--parquet` and `--figures` of a command whose results are rows and pictures."""
+    for option in (
+        click.option(
+            "--figures",
+            type=click.Path(file_okay=False, path_type=Path),
+            help="Folder for the pictures, each an SVG file of its own.",
+        ),
+        click.option("--parquet", type=_FILE, help="Write the results to this file, as Parquet."),
+        click.option("--csv", "csv_file", type=_FILE, help="Write the results to this file, as CSV."),
+    ):
+        command = option(command)
+    return command
+
+
+def write_rows(found: Sequence[Record], csv_file: Path | None, parquet: Path | None) -> None:
+    """Write rows to the files that are named, each with the version and the commit of its scheduler and its engine.
+
+    Raises:
+        DocumentError: A file cannot be written.
+        EngineError: pyarrow, which writes Parquet, is not installed.
+    """
+    if csv_file is None and parquet is None:
+        return
+    rows = list(map(_with_origin, found))
+    columns = list(dict.fromkeys(name for row in rows for name in row))
+    if csv_file is not None:
+        # cattrs costs 60 ms, which the list of commands does not need.
+        from headworks.documents import write_text
+
+        out = io.StringIO()
+        made = csv.DictWriter(out, columns, lineterminator="\n")
+        made.writeheader()
+        made.writerows(rows)
+        write_text(csv_file, out.getvalue())
+        say(f"wrote {csv_file}")
+    if parquet is not None:
+        _write_parquet([{name: row.get(name) for name in columns} for row in rows], parquet)
+        say(f"wrote {parquet}")
+
+
+def _with_origin(row: Record) -> Record:
+    """The row with the origin of the plugins that it names, where it does not say that by itself."""
+    # The host of the plugins costs 0.1 s, which the list of commands does not need.
+    from headworks.cli.installed import plugins
+    from headworks.plugins.origin import origin
+
+    roles = [role for role in ("scheduler", "engine") if row.get(role) and f"{role}_commit" not in row]
+    known = {name: text for role in roles for name, text in origin(plugins(), str(row[role]), role).items()}
+    return {**row, **known}
+
+
+def _write_parquet(rows: Sequence[Record], file: Path) -> None:
+    try:
+        # pyarrow costs 0.2 s, and is an extra.
+        from pyarrow import Table
+        from pyarrow import parquet as arrow
+    except ImportError:
+        raise EngineError("pyarrow, which writes Parquet, is not installed: `pip install pyarrow`") from None
+    file.parent.mkdir(parents=True, exist_ok=True)
+    arrow.write_table(Table.from_pylist(list(rows)), file)
+
+
+def write_figures(pictures: Mapping[str, str], folder: Path) -> None:
+    """Write pictures to a folder, each to a file of its name.
+
+    Raises:
+        DocumentError: A file cannot be written.
+    """
+    # cattrs costs 60 ms, which the list of commands does not need.
+    from headworks.documents import write_text
+
+    for name, picture in pictures.items():
+        write_text(folder / f"{_UNFIT.sub('-', name)}.svg", picture + "\n")
+    say(f"wrote {len(pictures)} pictures to {folder}")

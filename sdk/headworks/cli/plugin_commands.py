@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import copy
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
+from headworks.cli.summaries import Summaries
 from headworks.errors import PluginError
 from headworks.hooks import COMMANDS
 from headworks.plugins.loading import Quarantined, found, imported, set_aside, shadowed, twice
@@ -38,12 +38,12 @@ def find(name: str) -> click.Command | None:
         return InLaboratory(name)
     if not entries:
         return None
-    group = _command(name, entries[name]) if name in entries else click.Group(name)
+    group = _command(name, entries[name]) if name in entries else Summaries(name)
     if not isinstance(group, click.Group):
         return group
     below = {words.partition(".")[2]: words for words in entries if words != name}
     added = {last: _command(words, entries[words]) for last, words in below.items() if last not in group.commands}
-    joined = copy.copy(group)
+    joined = Summaries.of(group)
     elsewhere = {words.partition(".")[2]: InLaboratory(words) for words in absent}
     joined.commands = {**elsewhere, **group.commands, **added}
     return joined

@@ -8,7 +8,7 @@ import attrs
 import click
 
 from headworks.cli.installed import plugin_names, requests
-from headworks.cli.output import say
+from headworks.cli.output import WIDE, be_wide, say
 from headworks.cli.settings import OPTIONS, settings_of
 from headworks.model import FILL, Limits, Status
 
@@ -42,7 +42,7 @@ def say_live(request: Request, plans: Iterable[Plan]) -> None:
 
 
 def parse_options(context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, Any]:
-    """Read `name=value` options, on top of those of the command's file.
+    """Read `name=value` options, on top of those of the command's file; `wide` is of tables.
 
     Args:
         context: Context of the command, whose `default_map` has the file's options.
@@ -52,6 +52,9 @@ def parse_options(context: click.Context, _parameter: click.Parameter, values: t
     """
     found = dict((context.default_map or {}).get(OPTIONS, {}))
     for value in values:
+        if value == WIDE:
+            be_wide(context)
+            continue
         name, equals, text = value.partition("=")
         if not equals:
             file = "; a file is written by -O" if any("-O" in each.opts for each in context.command.params) else ""
@@ -67,7 +70,7 @@ option_option = click.option(
     multiple=True,
     metavar="NAME=VALUE",
     callback=parse_options,
-    help="Set a scheduler's option.",
+    help="Set a scheduler's option; `wide` shows every column of tables.",
 )
 scheduler_names = plugin_names("headworks_schedule")
 scheduler_option = click.option(

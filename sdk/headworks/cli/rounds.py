@@ -155,9 +155,26 @@ def bad_rounds(outcomes: Mapping[str, int]) -> int:
     return sum(outcomes.get(each, 0) for each in (BAD if made else (*BAD, *LOST)))
 
 
-def show_round(done: Round, stdout: TextIO, *, as_json: bool) -> None:
+class RoundTexts:
+    """Texts of the rounds of a command: moves are told where they are not those that were told last."""
+
+    def __init__(self, *, as_json: bool) -> None:
+        self._as_json, self._told = as_json, ""
+
+    def of(self, done: Round) -> tuple[str, str]:
+        """The text of a round for stderr and for stdout."""
+        message, data = round_text(done, as_json=self._as_json)
+        if self._as_json or not data:
+            return message, data
+        if data == self._told:
+            return f"{message}  {len(done.plan.moves) if done.plan else 0:,} moves, the same as last shown\n", ""
+        self._told = data
+        return message, data
+
+
+def show_round(done: Round, stdout: TextIO, texts: RoundTexts) -> None:
     """Print a round: one line of JSON, or a sentence and the moves."""
-    message, data = round_text(done, as_json=as_json)
+    message, data = texts.of(done)
     click.echo(message, err=True, nl=False)
     click.echo(data, stdout, nl=False)
 
@@ -250,7 +267,7 @@ class Screen:
     """
 
     def __init__(self, background: BackgroundQueue, *, as_json: bool) -> None:
-        self._background, self._as_json = background, as_json
+        self._background, self._texts = background, RoundTexts(as_json=as_json)
         self._unread = self._told = 0
 
     @property
@@ -260,7 +277,7 @@ class Screen:
 
     def show(self, done: Round) -> None:
         """Show a round when its turn comes."""
-        self._background.put(lambda: self._write(*round_text(done, as_json=self._as_json)))
+        self._background.put(lambda: self._write(*self._texts.of(done)))
 
     def say(self, message: str) -> None:
         """Say something on stderr when its turn comes."""

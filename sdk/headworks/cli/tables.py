@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from headworks.cli.output import table
+from headworks.cli.output import state, table
 from headworks.model.plan import STARVED
 from headworks.report.format import (
     CONSTRAINT_COLUMNS,
@@ -15,29 +15,32 @@ from headworks.report.format import (
     percent,
     quantity,
     repair_rows,
+    score_cells,
     times,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from headworks.api import Comparison, Row
+    from headworks.api import Compared, Comparison
     from headworks.model import Move, Plan, Request
 
+SPARE = ("cost/h", "workers", "link", "traffic between", "fullest", "plan ms", "bears", "moves", "nodes")
+"""Columns of a comparison that are left out first where there is no room."""
 SHOWN_MOVES = 12
 SHOWN_REASONS = 8
 
 
 def comparison_table(comparison: Comparison, request: Request) -> Any:
     """Table of one row a scheduler; throughput and gap where they are known."""
-    unit = comparison.rows[0].plan.scores.unit if comparison.rows else "tuples/s"
+    unit = comparison.plans[0].plan.scores.unit if comparison.plans else "tuples/s"
     tasks = sum(part.parallelism for topology in request.topologies for part in topology.components)
     columns, cells = comparison_cells(comparison)
-    rows = [(row.scheduler, row.plan.label, *more) for row, more in zip(comparison.rows, cells, strict=True)]
+    rows = [(row.scheduler, state(row.plan.label), *more) for row, more in zip(comparison.plans, cells, strict=True)]
     title = f"{tasks:,} tasks on {len(request.cluster.nodes):,} nodes, traffic in {unit}"
     if said := bound_text(comparison.bound):
         title += f"; {said}"
-    return table(title, ("scheduler", "status", *columns), rows, numbers=columns, whole=("status",))
+    return table(title, ("scheduler", "status", *columns), rows, numbers=columns, whole=("status",), spare=SPARE)
 
 
 def summary_table(names: Sequence[str], comparisons: Sequence[Comparison]) -> Any:
@@ -46,16 +49,16 @@ def summary_table(names: Sequence[str], comparisons: Sequence[Comparison]) -> An
     Args:
         comparisons: Plans for each of them, in the same order.
     """
-    by_name: dict[str, list[Row]] = {}
+    by_name: dict[str, list[Compared]] = {}
     for comparison in comparisons:
-        for row in comparison.rows:
+        for row in comparison.plans:
             by_name.setdefault(row.scheduler, []).append(row)
     columns = ("ok", "between nodes", "gap", "largest gap", "compared", "plan ms")
     rows = [(name, *_mean_cells(rows)) for name, rows in by_name.items()]
     return table(f"{len(names)} requests: means over the plans that are ok", ("scheduler", *columns), rows, columns)
 
 
-def _mean_cells(rows: list[Row]) -> tuple[str, ...]:
+def _mean_cells(rows: list[Compared]) -> tuple[str, ...]:
     done = [row for row in rows if row.plan.status == "ok"]
     gaps = [row.gap for row in done if row.gap is not None]
     shares = [row.plan.scores.share for row in done]
@@ -69,17 +72,25 @@ def _mean_cells(rows: list[Row]) -> tuple[str, ...]:
     )
 
 
-def plan_tables(plan: Plan, request: Request) -> list[Any]:
-    """Tables of a plan: its figures, the constraints where there are any, and the moves."""
+def plan_tables(plan: Plan, request: Request, say: Callable[[str], str] = str) -> list[Any]:
+    """Tables of a plan: its figures, the constraints where there are any, and the moves.
+
+    Args:
+        plan: The plan.
+        request: What it was made for.
+        say: Writes ids as people know them.
+    """
     scores = plan.scores
+    crossing = "" if scores.idle else f" ({quantity(scores.inter_node)} {scores.unit})"
+    share, _, _, _, fullest, link, *_ = score_cells(scores)
     rows = [
-        ("status", status_text(plan)),
+        ("status", state(status_text(plan))),
         ("scheduler", f"{plan.provenance.scheduler} {plan.provenance.version}"),
-        ("traffic between nodes", f"{percent(scores.share)} ({quantity(scores.inter_node)} {scores.unit})"),
+        ("traffic between nodes", f"{share}{crossing}"),
         ("nodes used", f"{scores.nodes_used} of {len(request.cluster.nodes)}"),
         ("workers", scores.workers),
-        ("fullest node", percent(scores.fullest_node)),
-        ("fullest link", percent(scores.fullest_link)),
+        ("fullest node", fullest),
+        ("fullest link", link),
         ("load that it bears", times(scores.factor)),
         ("cost per hour", quantity(scores.cost, 4)),
         ("tasks", ", ".join(f"{name} {count}" for name, count in plan.parallelism.items())),
@@ -90,12 +101,18 @@ def plan_tables(plan: Plan, request: Request) -> list[Any]:
         ("penalty of soft constraints", quantity(scores.penalty) if scores.penalty else ""),
         ("explanation", plan.explanation),
     ]
-    tables = [table("", ("figure", "value"), [row for row in rows if row[1] not in ("", "-")])]
+    tables = [
+        table(
+            "",
+            ("figure", "value"),
+            [row for row in rows if row[1] not in ("", "-") or row[0] == "traffic between nodes"],
+        )
+    ]
     tables += constraint_tables(request, {"": plan})
     if plan.repaired:
-        tables.append(repairs_table(plan))
+        tables.append(repairs_table(plan, say))
     if plan.moves:
-        tables.append(moves_table(plan))
+        tables.append(moves_table(plan, say))
     return tables
 
 

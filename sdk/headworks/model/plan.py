@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 import attrs
 
 from headworks.model.cluster import Slot
+from headworks.model.sketch import sketch
+from headworks.model.tabular import Record, Tabular
 from headworks.model.values import FrozenMap
 
 if TYPE_CHECKING:
@@ -182,6 +184,11 @@ class Scores:
     batch_seconds: float | None = None
     state_seconds: float | None = None
 
+    @property
+    def idle(self) -> bool:
+        """True if no task has a place: nothing crosses a network then, whatever `share` counts as apart."""
+        return not self.nodes_used
+
 
 @attrs.frozen(kw_only=True)
 class Bound:
@@ -211,7 +218,7 @@ class Provenance:
 
 
 @attrs.frozen(kw_only=True, repr=False)
-class Plan:
+class Plan(Tabular):
     """The answer to a request. `assignment` maps task ids to slots; `moves` lead there in order.
 
     `measured` tells whether the plan fits measured demands, or declared ones alone. Scores are computed on measured
@@ -239,6 +246,21 @@ class Plan:
     explanation: str = ""
 
     @property
+    def rows(self) -> list[Record]:
+        """A row for each task that has a place: its id, its component and index, and its node and port."""
+        parts = ((task, *task.rpartition("/")[::2], slot) for task, slot in sorted(self.assignment.items()))
+        return [
+            {
+                "task": task,
+                "component": component,
+                "index": int(index) if index.isdecimal() else None,
+                "node": slot.node,
+                "port": slot.port,
+            }
+            for task, component, index, slot in parts
+        ]
+
+    @property
     def starves(self) -> bool:
         """True if the only tasks without a slot are those of topologies that the scheduler starves on purpose.
 
@@ -261,21 +283,22 @@ class Plan:
         return f"<Plan of {self.provenance.scheduler or 'nobody'}: {self.label}, {placed}>"
 
     def _repr_html_(self) -> str:
-        """Tables for a notebook: the figures, why it is not whole, where tasks run."""
+        """Tables for a notebook: the figures, why it is not whole, where tasks run; and a picture of that."""
         scores = self.scores
         figures = [
             ("status", self.label),
             ("scheduler", f"{self.provenance.scheduler} {self.provenance.version}"),
-            ("traffic between nodes", f"{100 * scores.share:.1f}%"),
+            ("traffic between nodes", "-" if scores.idle else f"{100 * scores.share:.1f}%"),
             ("nodes used", scores.nodes_used),
             ("workers", scores.workers),
-            ("fullest node", f"{100 * scores.fullest_node:.1f}%"),
-            ("fullest link", f"{100 * scores.fullest_link:.1f}%"),
+            ("fullest node", "-" if scores.idle else f"{100 * scores.fullest_node:.1f}%"),
+            ("fullest link", "-" if scores.idle else f"{100 * scores.fullest_link:.1f}%"),
             ("running tasks that move", scores.moves),
             *(("reason", each.message) for each in self.reasons),
             *(("repaired", str(each)) for each in self.repaired),
         ]
-        return html_table(("figure", "value"), figures) + html_table(("task", "slot"), sorted(self.assignment.items()))
+        places = html_table(("task", "slot"), sorted(self.assignment.items()))
+        return html_table(("figure", "value"), figures) + sketch(self.assignment) + places
 
 
 @attrs.frozen(kw_only=True)

@@ -31,14 +31,14 @@ def times(factor: float | None) -> str:
 
 
 def score_cells(scores: Scores) -> tuple[str, ...]:
-    """The cells of a comparison that come from scores, in the order of `SCORE_COLUMNS`."""
+    """The cells of a comparison that come from scores, in the order of `SCORE_COLUMNS`; - where nothing runs."""
     return (
-        percent(scores.share),
-        quantity(scores.inter_node),
+        "-" if scores.idle else percent(scores.share),
+        "-" if scores.idle else quantity(scores.inter_node),
         str(scores.nodes_used),
         str(scores.workers),
-        percent(scores.fullest_node),
-        percent(scores.fullest_link),
+        "-" if scores.idle else percent(scores.fullest_node),
+        "-" if scores.idle else percent(scores.fullest_link),
         times(scores.factor),
         quantity(scores.cost),
         str(scores.moves),
@@ -58,7 +58,7 @@ OPTIONAL_COLUMNS: dict[str, Callable[[Plan], float | None]] = {
 
 def comparison_cells(comparison: Comparison) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Headings and, for each row, cells of a comparison; all after the scores are there if a row has them."""
-    rows = comparison.rows
+    rows = comparison.plans
     columns, cells = list(SCORE_COLUMNS), [list(score_cells(row.plan.scores)) for row in rows]
     for heading, value in OPTIONAL_COLUMNS.items():
         found = [value(row.plan) for row in rows]

@@ -322,7 +322,14 @@ COMPARE = {
     "html": option(
         "html", "page.html", "lost.html", lambda seen: (seen.folder / "page.html").stat().st_size > 1000, expected=True
     ),
-    "json": option("json", True, None, lambda seen: len(json.loads(seen.said.stdout)["rows"]), expected=2),
+    "csv": option("csv", "a.csv", "b.csv", lambda seen: len((seen.folder / "a.csv").read_text().split()), expected=3),
+    "parquet": option(
+        "parquet", "a.parquet", "b.parquet", lambda seen: (seen.folder / "a.parquet").read_bytes()[:4], expected=b"PAR1"
+    ),
+    "figures": option(
+        "figures", "a", "b", lambda seen: {each.suffix for each in (seen.folder / "a").iterdir()}, expected={".svg"}
+    ),
+    "json": option("json", True, None, lambda seen: len(json.loads(seen.said.stdout)["plans"]), expected=2),
 }
 COMMANDS = {
     "run": (RUN, {"engine": "engine", "scheduler": "judge", "rounds": 2, "interval": 0}, ["app.py", "--window", "x"]),

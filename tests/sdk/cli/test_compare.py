@@ -27,9 +27,9 @@ def invoke(*words, **more):
 def test_every_scheduler_is_compared_unless_some_are_named(place):
     data = json.loads(invoke(place, "--json").stdout)
     jsonschema.validate(data, schema_of(Comparison))
-    assert [row["scheduler"] for row in data["rows"]] == list(PluginHost.load().schedulers)
+    assert [row["scheduler"] for row in data["plans"]] == list(PluginHost.load().schedulers)
     two = loads(invoke(place, "-s", "resource-aware", "-s", "even", "--json").stdout, Comparison)
-    assert [row.scheduler for row in two.rows] == ["resource-aware", "even"]
+    assert [row.scheduler for row in two.plans] == ["resource-aware", "even"]
 
 
 def test_a_person_reads_one_line_a_scheduler(place):
@@ -65,13 +65,13 @@ def test_several_requests_give_a_table_each_and_a_summary(place):
     assert "2 requests" in done.stdout
     assert "2 of 2" in done.stdout
     data = json.loads(invoke(place, place, "-s", "even", "--json").stdout)
-    assert [len(each["rows"]) for each in data] == [1, 1]
+    assert [len(each["plans"]) for each in data] == [1, 1]
     assert "name one" in invoke(place, place, "-s", "even", "--html", "x.html").stderr
 
 
 def test_the_gap_to_the_proven_optimum_stands_beside_every_scheduler(place):
     found = loads(invoke(place, "-s", "even", "-s", "optimal", "--deadline", 300, "--json").stdout, Comparison)
-    even, best = found.rows
+    even, best = found.plans
     assert found.bound == best.plan.bound
     assert (found.bound.proven, best.gap) == (True, 0.0)
     assert even.gap is None or even.gap >= 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from shell import called
@@ -28,6 +30,17 @@ def test_names_of_plugins_and_of_what_they_have_are_completed(typed, names):
     words = ["headworks", *typed.split()]
     done = called(COMP_WORDS=" ".join(words), COMP_CWORD=str(len(words) - 1), _HEADWORKS_COMPLETE="bash_complete")
     assert [line.partition(",")[2] for line in done.stdout.splitlines()] == names, done.stderr
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_script_of_a_shell_asks_for_what_it_completes(shell):
+    done = called("completion", shell)
+    assert (done.returncode, f"_HEADWORKS_COMPLETE={shell}_complete" in done.stdout) == (0, True)
+    assert json.loads(called("completion", shell, "--json").stdout) == done.stdout.removesuffix("\n")
+
+
+def test_a_shell_without_completion_is_refused():
+    assert called("completion", "tcsh").returncode == 2
 
 
 def test_a_request_that_is_no_workload_is_a_file():

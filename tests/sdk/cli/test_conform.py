@@ -58,7 +58,7 @@ def conform(environment, *words):
 def test_what_fails_can_be_seen_again_by_the_command_that_is_told(tmp_path, environment):
     done = conform(environment, "picky", "-o", "wrong=true", "--save", tmp_path / "failing", "--json")
     assert done.returncode == 1
-    rows = {row["rule"]: row for row in json.loads(done.stdout)["rows"]}
+    rows = {row["rule"]: row for row in json.loads(done.stdout)["rules"]}
     assert rows["answers"]["status"] == "failed"
     assert "three is a crowd" in rows["answers"]["detail"]
     assert done.stderr.count("Traceback (most recent call last)") == 1
@@ -75,7 +75,7 @@ def test_what_fails_can_be_seen_again_by_the_command_that_is_told(tmp_path, envi
 
 def test_options_are_those_of_all_rules_and_of_other_processes(environment):
     noisy = conform(environment, "picky", "-o", "loud=true", "--json")
-    rows = {row["rule"]: row for row in json.loads(noisy.stdout)["rows"]}
+    rows = {row["rule"]: row for row in json.loads(noisy.stdout)["rules"]}
     assert [row["rule"] for row in rows.values() if row["status"] == "failed"] == ["silent"]
     assert rows["processes"]["status"] == "ok"
     assert rows["answers"]["requests"] == rows["processes"]["requests"] > 100
@@ -93,7 +93,7 @@ def test_every_rule_can_be_explained():
 
 def test_an_engine_is_tried_on_an_application():
     done = called("conform", "sim", "dstorm:linear", "--patience", "120", "--json", "--", "--style", "worker")
-    rows = {row["rule"]: row for row in json.loads(done.stdout)["rows"]}
+    rows = {row["rule"]: row for row in json.loads(done.stdout)["rules"]}
     assert done.returncode == 0
     assert rows["node-lost"]["status"] == rows["rollback-of-nothing"]["status"] == "ok"
     assert rows["ended"]["status"] == "skipped"
@@ -132,7 +132,7 @@ def test_a_terminal_shows_which_rule_is_tried_and_the_data_is_data_alone(tmp_pat
     os.close(terminal)
     shown = everything(reader)
     assert process.wait(PATIENCE) == 0
-    tried = [row["rule"] for row in json.loads((tmp_path / "rows.json").read_text())["rows"]]
+    tried = [row["rule"] for row in json.loads((tmp_path / "rows.json").read_text())["rules"]]
     places = [shown.index(f"even: {rule} ") for rule in tried]
     assert places == sorted(places)
     assert len(places) == len(RULES)

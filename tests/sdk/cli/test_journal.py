@@ -2,11 +2,16 @@ from __future__ import annotations
 
 import json
 
+import attrs
 import pytest
 from click.testing import CliRunner
 
+from headworks import plan
 from headworks.cli.main import headworks
+from headworks.control.journal import Round
+from headworks.documents import unstructure
 from headworks.errors import DocumentError, PluginError
+from small_requests import component, node, request, topology
 
 
 @pytest.fixture(scope="module")
@@ -36,6 +41,19 @@ def test_rounds_are_listed_and_one_of_them_is_shown_with_its_plan(place):
     first, second = data("show", place)
     assert (first["record"], first["outcome"], second["record"]) == (1, "executed", 2)
     assert first["plan"]["provenance"]["scheduler"] == "dstorm"
+
+
+def test_hosts_and_names_stand_for_ids_that_an_engine_made(tmp_path):
+    supervisor = attrs.evolve(node("99a0e12d-h1"), host="h1")
+    asked = request([supervisor], [attrs.evolve(topology("words-1-1795886106", component("c")), name="words")])
+    done = Round(
+        number=1, outcome="executed", message="words-1-1795886106 runs", request=asked, plan=plan(asked, "even")
+    )
+    (tmp_path / "rounds").write_text(json.dumps(unstructure(done)) + "\n")
+    shown = invoke("show", tmp_path / "rounds", "-n", 1).stdout
+    assert "words runs" in shown
+    assert " words/c " in shown
+    assert "99a0e12d" not in shown
 
 
 def test_every_decision_is_made_again(place):

@@ -15,7 +15,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from headworks.cli.main import BUILT_IN, headworks, main
+from headworks.cli.main import BUILT_IN, SECTIONS, headworks, main
 from headworks.documents import dumps
 from headworks.errors import DocumentError, EngineError, OptionError, PluginError
 from patience import PATIENCE
@@ -29,6 +29,27 @@ def test_help_names_every_command():
     assert done.returncode == 0
     assert all(f"\n  {name} " in done.stdout for name in BUILT_IN)
     assert done.stderr == ""
+
+
+def test_help_has_four_groups_and_whole_summaries():
+    lines = called("--help").stdout.splitlines()
+    assert [line for line in lines if line in ("Plan:", "Run:", "Extend:", "Operate:")] == [
+        "Plan:",
+        "Run:",
+        "Extend:",
+        "Operate:",
+    ]
+    text = "".join("".join(lines).split())
+    for name in headworks.list_commands(click.Context(headworks)):
+        first = (headworks.get_command(click.Context(headworks), name).help or "").partition("\n\n")[0]
+        sentence = " ".join(first.split()).partition(". ")[0].rstrip(".")
+        assert sentence.replace(" ", "") in text, name
+    assert "..." not in text.partition("Plan:")[2]
+
+
+def test_every_command_of_ours_has_its_group():
+    placed = [name for names in SECTIONS.values() for name in names]
+    assert sorted(placed) == headworks.list_commands(click.Context(headworks))
 
 
 @pytest.mark.parametrize("name", BUILT_IN)

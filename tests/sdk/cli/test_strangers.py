@@ -52,7 +52,7 @@ def test_one_that_hangs_or_crashes_is_a_plan_that_is_held(path, name):
 
 def test_the_others_are_compared_and_simulated(path):
     words = ("-s", "crashes", "-s", "holds", "-s", "even", "--deadline", "1", "--json")
-    rows = json.loads(headworks("compare", "dstorm:linear", *words, **path).stdout)["rows"]
+    rows = json.loads(headworks("compare", "dstorm:linear", *words, **path).stdout)["plans"]
     assert [row["plan"]["status"] for row in rows] == ["held", "held", "ok"]
     simulated = headworks("simulate", "dstorm:linear", "-s", "leaves", "--duration", "20", "--json", **path)
     assert (simulated.returncode, json.loads(simulated.stdout)[0]["rounds"]["held"] > 0) == (1, True)

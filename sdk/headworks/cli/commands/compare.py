@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from headworks.cli.installed import plugins
 from headworks.cli.installed import requests as complete_request
-from headworks.cli.output import emit, json_option, say
+from headworks.cli.output import data_options, emit, json_option, say, write_figures, write_rows
 from headworks.cli.request import REQUEST_HELP, exit_code, limit_settings, option_option, say_live, scheduler_names
 from headworks.cli.settings import Configured
+
+if TYPE_CHECKING:
+    from headworks.api import Comparison
+    from headworks.model import Request
 
 
 @click.command(
@@ -31,6 +35,7 @@ from headworks.cli.settings import Configured
 @click.option(
     "--html", type=click.Path(dir_okay=False, path_type=Path), help="Write a page with pictures to this file."
 )
+@data_options
 @json_option
 @click.pass_context
 def command(
@@ -43,6 +48,9 @@ def command(
     deadline: float | None,
     fill: float | None,
     html: Path | None,
+    csv_file: Path | None,
+    parquet: Path | None,
+    figures: Path | None,
     as_json: bool,
 ) -> None:
     """Plan each REQUEST with several schedulers and compare the plans.
@@ -56,7 +64,7 @@ def command(
 
     if html is not None and len(requests) > 1:
         raise click.BadParameter("a page shows one REQUEST; name one", param_hint="--html")
-    host, compared, tables = plugins(context), [], []
+    host, compared, tables, pictures = plugins(context), [], [], dict[str, str]()
     given = _by_scheduler(options)
     for text in requests:
         asked = limited(find_request(text, host), fill=fill)
@@ -64,11 +72,12 @@ def command(
         compared.append(found)
         if not as_json:
             tables += [*([text] if len(requests) > 1 else []), comparison_table(found, asked)]
-            tables += constraint_tables(asked, {row.scheduler: row.plan for row in found.rows})
-        for row in found.rows:
+            tables += constraint_tables(asked, {row.scheduler: row.plan for row in found.plans})
+        for row in found.plans:
             for line in reasons(row.plan):
                 say(f"{row.scheduler}: {row.plan.label}: {line}")
-        say_live(asked, [row.plan for row in found.rows])
+        say_live(asked, [row.plan for row in found.plans])
+        pictures |= _pictures(text, found, asked) if figures is not None else {}
         if html is not None:
             # numpy, cattrs and rich cost 0.2 s, which the list of commands does not need.
             from headworks.report.html import comparison_page
@@ -77,9 +86,23 @@ def command(
             say(f"wrote {html}")
     if len(requests) > 1 and not as_json:
         tables.append(summary_table(requests, compared))
+    named = zip(requests, compared, strict=True)
+    write_rows([{"workload": text, **row} for text, found in named for row in found.rows], csv_file, parquet)
+    if figures is not None:
+        write_figures(pictures, figures)
     data = unstructure(compared[0]) if len(requests) == 1 else [unstructure(each) for each in compared]
     emit(data, *tables, as_json=as_json)
-    context.exit(max((exit_code(row.plan) for found in compared for row in found.rows), default=0))
+    context.exit(max((exit_code(row.plan) for found in compared for row in found.plans), default=0))
+
+
+def _pictures(text: str, found: Comparison, request: Request) -> dict[str, str]:
+    """A picture of each plan, by the names of the request and the scheduler."""
+    # numpy costs 0.1 s, which the list of commands does not need.
+    from headworks.problem import Problem
+    from headworks.report.placement import placement_svg
+
+    problem = Problem.of(request)
+    return {f"{Path(text).stem}-{row.scheduler}": placement_svg(problem, row.plan.assignment) for row in found.plans}
 
 
 def _by_scheduler(options: dict[str, Any]) -> dict[str, dict[str, Any]]:

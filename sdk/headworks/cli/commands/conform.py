@@ -9,7 +9,7 @@ import click
 
 from headworks.cli.installed import plugin_names, plugins, rules
 from headworks.cli.logs import show_logs
-from headworks.cli.output import Markup, emit, json_option, say, steps, table
+from headworks.cli.output import Coloured, emit, json_option, say, steps, table
 from headworks.cli.parameters import FiniteRange
 from headworks.cli.request import option_option
 from headworks.errors import UnknownPluginError
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from headworks.testing.engines.trial import EngineTrial
 
 SECONDS = FiniteRange(min=0, min_open=True)
-MARK = {"ok": Markup("[green]ok[/]"), "failed": Markup("[red]FAILED[/]"), "skipped": Markup("[yellow]skipped[/]")}
+MARK = {"ok": Coloured("ok", "green"), "failed": Coloured("FAILED", "red"), "skipped": Coloured("skipped", "yellow")}
 
 NO_OPENING = (
     "{name} asks for its plans by itself and cannot be opened from here: judge it by a test of your own, a subclass of "
@@ -109,7 +109,7 @@ def _scheduler(
 
     with steps(name, len(RULES), "rules") as tell:
         found = conform(name, seed=seed, host=host, options=options, tell=tell)
-    rows = [(MARK[row.status], row.rule, row.requests or "", row.detail) for row in found.rows]
+    rows = [(MARK[row.status], row.rule, row.requests or "", row.detail) for row in found.rules]
     report = table(name, ("", "rule", "requests", "detail"), rows, numbers=("requests",))
     emit(unstructure(found), report, as_json=as_json)
     for line in _failures(found, options, save):
@@ -128,9 +128,9 @@ def _engine(host: PluginHost, trial: EngineTrial, *, as_json: bool) -> int:
         host.plugin(trial.engine, hook)
     with steps(trial.engine, len(ENGINE_RULES) + 1) as tell:
         found = conform_engine(trial, host, tell=tell)
-    rows = [(MARK[row.status], row.rule, row.detail) for row in found.rows]
+    rows = [(MARK[row.status], row.rule, row.detail) for row in found.rules]
     emit(unstructure(found), table(trial.engine, ("", "rule", "detail"), rows), as_json=as_json)
-    for row in found.rows:
+    for row in found.rules:
         if row.status == "failed":
             say(f"{row.rule}: {row.statement}")
     return 0 if found.passed else 1
@@ -144,7 +144,7 @@ def _failures(found: Conformance, options: dict[str, Any], save: Path | None) ->
 
     told = "".join(f" -o {name}={value}" for name, value in options.items())
     lines = []
-    for row in found.rows:
+    for row in found.rules:
         if row.status != "failed":
             continue
         lines.append(f"{row.rule}: {row.statement} {_size(row.example)}")

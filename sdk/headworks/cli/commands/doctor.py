@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import click
 
 from headworks.cli.installed import plugins
-from headworks.cli.output import Markup, emit, json_option, table
+from headworks.cli.output import Coloured, emit, json_option, table, wide_option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from headworks.hooks import Finding
 
-MARK = {"ok": Markup("[green]ok[/]"), "missing": Markup("[yellow]missing[/]"), "broken": Markup("[red]BROKEN[/]")}
+MARK = {"ok": Coloured("ok", "green"), "missing": Coloured("missing", "yellow"), "broken": Coloured("BROKEN", "red")}
 FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 
 
@@ -34,6 +34,7 @@ class Doctor(click.Command):
 
 
 @click.command("doctor", cls=Doctor)
+@wide_option
 @json_option
 @click.pass_context
 def command(context: click.Context, /, *, as_json: bool, **homes: Path | None) -> None:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from headworks.cli.installed import plugins
-from headworks.cli.output import emit, json_option, table
+from headworks.cli.output import emit, json_option, state, table, wide_option
 from headworks.cli.request import exit_code, option_option
+from headworks.cli.summaries import Summaries
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -33,11 +34,13 @@ SHOWN = (
     "moves",
     "message",
 )
+SPARE = ("fullest", "nodes", "status", "scheduler")
+"""Columns that are left out first where there is no room."""
 REPLAYED = ("record", "round", "scheduler", "plan", "differences")
 COMPARED = ("record", "round", "plan of", "status", "between nodes", "nodes", "fullest", "moves", "tasks elsewhere")
 
 
-@click.group("journal")
+@click.group("journal", cls=Summaries)
 def command() -> None:
     """Read a journal: show its rounds, or make their decisions again."""
 
@@ -57,25 +60,32 @@ def _decisions(file: Path, records: Iterable[int]) -> Iterator[Decision]:
 @command.command("show")
 @file_argument
 @record_option
+@wide_option
 @json_option
 def show(*, file: Path, records: tuple[int, ...], as_json: bool) -> None:
     """List the rounds of FILE and of the files that it put aside; with -n the plan of a round as well."""
+    # attrs' classes of the model cost 0.1 s, which the list of commands does not need.
+    from headworks.model.spoken import spoken
+
     data, rows, plans = [], [], []
     for each in _decisions(file, records):
         done = each.round
         data.append(_summary(each))
-        rows.append((each.record, done.at[11:19], done.outcome, each.scheduler, *_figures(done.plan), done.message))
+        say = str if done.request is None else spoken(done.request.cluster.nodes, done.request.topologies)
+        figures = _figures(done.plan)
+        rows.append((each.record, done.at[11:19], state(done.outcome), each.scheduler, *figures, say(done.message)))
         if records and done.plan is not None and done.request is not None and not as_json:
             # rich costs 60 ms, which `--json` does not need.
             from headworks.cli.tables import plan_tables
 
-            plans += plan_tables(done.plan, done.request)
-    emit(data, table(f"{len(rows)} rounds", SHOWN, rows), *plans, as_json=as_json)
+            plans += plan_tables(done.plan, done.request, say)
+    emit(data, table(f"{len(rows)} rounds", SHOWN, rows, SHOWN[5:9], spare=SPARE), *plans, as_json=as_json)
 
 
 @command.command("replay")
 @file_argument
 @record_option
+@wide_option
 @json_option
 @click.pass_context
 def replay(context: click.Context, /, *, file: Path, records: tuple[int, ...], as_json: bool) -> None:
@@ -90,7 +100,9 @@ def replay(context: click.Context, /, *, file: Path, records: tuple[int, ...], a
     host = plugins(context)
     asked = [each for each in _decisions(file, records) if each.scheduler]
     found = [make_again(each, host) for each in asked]
-    rows = [(each.record, each.number, each.scheduler, each.verdict, "; ".join(each.differences)) for each in found]
+    rows = [
+        (each.record, each.number, each.scheduler, state(each.verdict), "; ".join(each.differences)) for each in found
+    ]
     same = sum(each.verdict == "same" for each in found)
     title = f"{same} of {len(found)} decisions are the same, byte by byte"
     emit([unstructure(each) for each in found], table(title, REPLAYED, rows), as_json=as_json)
@@ -129,18 +141,20 @@ def diff(
     rows = [row for each in found for row in _compared(each, scheduler)]
     changed = sum(each.elsewhere > 0 for each in found)
     title = f"{changed} of {len(found)} plans differ"
-    emit([unstructure(each) for each in found], table(title, COMPARED, rows, COMPARED[4:]), as_json=as_json)
+    emit(
+        [unstructure(each) for each in found], table(title, COMPARED, rows, COMPARED[4:], spare=SPARE), as_json=as_json
+    )
     context.exit(max((exit_code(each.other) for each in found), default=0))
 
 
 def _figures(plan: Plan | None) -> tuple[str, ...]:
     # rich costs 60 ms, which the list of commands does not need.
-    from headworks.report.format import percent
+    from headworks.report.format import score_cells
 
     if plan is None:
         return ("",) * 5
-    scores = plan.scores
-    return plan.label, percent(scores.share), str(scores.nodes_used), percent(scores.fullest_node), str(scores.moves)
+    share, _, nodes, _, fullest, *_, moves = score_cells(plan.scores)
+    return state(plan.label), share, nodes, fullest, moves
 
 
 def _compared(each: OtherPlan, scheduler: str) -> Iterator[tuple[object, ...]]:

@@ -13,6 +13,7 @@ import click
 import headworks
 from headworks.cli.installed import plugins
 from headworks.cli.output import emit, json_option
+from headworks.cli.summaries import Summaries
 from headworks.errors import DocumentError
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def _renamed(text: str, old: str, new: str) -> str:
     return re.sub(rf"\b{old}\b", new, text)
 
 
-@click.group("new")
+@click.group("new", cls=Summaries)
 def command() -> None:
     """Make the package of a plugin, with its entry point, its tests and a README."""
 

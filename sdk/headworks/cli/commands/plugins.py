@@ -9,7 +9,7 @@ import attrs
 import click
 
 from headworks.cli.installed import plugin_names, plugins
-from headworks.cli.output import emit, json_option, say, table
+from headworks.cli.output import emit, json_option, say, table, wide_option
 
 if TYPE_CHECKING:
     from headworks.hooks import Description
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 @click.command("plugins")
 @click.argument("name", required=False, shell_complete=plugin_names("headworks_describe"))
+@wide_option
 @json_option
 def command(*, name: str | None, as_json: bool) -> None:
     """List plugins with their kind, their options and the number of their workloads.
@@ -55,7 +56,13 @@ def command(*, name: str | None, as_json: bool) -> None:
     ]
     emit(
         data,
-        table("", ("plugin", "is", "summary", "options", "workloads", "from"), rows, ("workloads",)),
+        table(
+            "",
+            ("plugin", "is", "summary", "options", "workloads", "from"),
+            rows,
+            ("workloads",),
+            spare=("from", "options"),
+        ),
         as_json=as_json,
     )
     for aside in host.quarantined:

@@ -14,6 +14,7 @@ from headworks.cli.installed import plugin_names, plugins
 from headworks.cli.output import json_option
 from headworks.cli.request import option_option, scheduler_option
 from headworks.cli.rounds import (
+    RoundTexts,
     journal_option,
     loop_settings,
     make_journal,
@@ -103,11 +104,12 @@ def command(
     control = make(Control, settings, engine=engine, scheduler=scheduler, options=options)
     _refuse_without_effect(host, engine, control, launch)
     pace, recorded, stdout = make(Pace, settings), make_journal(journal), sys.stdout
+    texts = RoundTexts(as_json=as_json)
 
     def rounds(target: Any, ended: Event | None = None) -> int:
         def show(done: Round) -> None:
             if ended is None or not ended.is_set():  # what ends a round with its application is no news
-                show_round(done, stdout, as_json=as_json)
+                show_round(done, stdout, texts)
 
         if pace.rounds is None and hasattr(target, "wait"):
             raise click.UsageError(f"time on {engine} is not real, so its rounds would never end: give --rounds")
