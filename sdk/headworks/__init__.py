@@ -12,11 +12,12 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from headworks.api import Comparison, compare, plan, why, workload
+    from headworks.api import Comparison, compare, plan, simulate, why, workload
     from headworks.errors import (
         DocumentError,
         EngineEndedError,
         EngineError,
+        EngineUseError,
         EngineWaitsError,
         HeadworksError,
         OptionError,
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
     from headworks.model import Observation, Plan, Receipt, Request, Workload
     from headworks.plugins.host import PluginHost
     from headworks.problem import Problem
+    from headworks.testing.conform import conform
+
+    __version__: str
 
 _HOME = {
     "Comparison": "api",
@@ -34,6 +38,7 @@ _HOME = {
     "DocumentError": "errors",
     "EngineEndedError": "errors",
     "EngineError": "errors",
+    "EngineUseError": "errors",
     "EngineWaitsError": "errors",
     "Executor": "hooks",
     "HeadworksError": "errors",
@@ -51,8 +56,10 @@ _HOME = {
     "Verdict": "hooks",
     "Workload": "model.request",
     "compare": "api",
+    "conform": "testing.conform",
     "hookimpl": "hooks",
     "plan": "api",
+    "simulate": "api",
     "why": "api",
     "workload": "api",
 }
@@ -63,6 +70,7 @@ __all__ = [
     "DocumentError",
     "EngineEndedError",
     "EngineError",
+    "EngineUseError",
     "EngineWaitsError",
     "Executor",
     "HeadworksError",
@@ -79,9 +87,12 @@ __all__ = [
     "UnknownPluginError",
     "Verdict",
     "Workload",
+    "__version__",
     "compare",
+    "conform",
     "hookimpl",
     "plan",
+    "simulate",
     "why",
     "workload",
 ]
@@ -94,6 +105,8 @@ def __dir__() -> list[str]:
 if not TYPE_CHECKING:  # a type checker knows the names above, and would take any other for one
 
     def __getattr__(name: str) -> Any:
+        if name == "__version__":
+            return importlib.import_module("importlib.metadata").version("headworks")
         if name not in _HOME:
             raise AttributeError(f"module 'headworks' has no attribute {name!r}")
         return getattr(importlib.import_module(f"headworks.{_HOME[name]}"), name)

@@ -7,6 +7,7 @@ import os
 import sys
 import time
 from collections.abc import Mapping
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,20 +18,23 @@ from headworks.documents.formats import parse
 from headworks.errors import DocumentError, OptionError, PluginError, known_names
 from headworks.model import Bound, Plan, Request, Status
 from headworks.model.plan import FULLER, html_table
+from headworks.model.sketch import sketch
+from headworks.model.tabular import Record, Tabular
 from headworks.model.values import check_types
 from headworks.plugins.guard import guarded
 from headworks.plugins.host import PluginHost
+from headworks.plugins.loading import found, imported
 from headworks.problem import Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from headworks.problem.plan.why import Why
     from headworks.toolbox.cancel import Cancellation
 
 
 @attrs.frozen(kw_only=True)
-class Row:
+class Compared:
     """One scheduler in a comparison: its plan, and the seconds it took on this machine, checks included.
 
     `gap` is how far it is from the comparison's bound, relative to it: 0.1 is 10 % more traffic between nodes, or 10 %
@@ -43,26 +47,52 @@ class Row:
     gap: float | None = None
 
 
-@attrs.frozen(kw_only=True)
-class Comparison:
+@attrs.frozen(kw_only=True, repr=False)
+class Comparison(Tabular):
     """Plans of several schedulers for one request, in the given order.
 
     `bound` is the tightest that any scheduler found; it is proven if some plan reaches it.
     """
 
     request: str
-    rows: tuple[Row, ...]
+    plans: tuple[Compared, ...]
     bound: Bound | None = None
 
+    @property
+    def rows(self) -> list[Record]:
+        """A row for each scheduler: what made the plan, its scores, its gap to the bound, and the seconds it took."""
+        return [
+            {
+                "request": self.request,
+                "scheduler": row.scheduler,
+                "scheduler_version": row.plan.provenance.version,
+                "seed": row.plan.provenance.seed,
+                "status": row.plan.label,
+                **attrs.asdict(row.plan.scores),
+                "bound": None if self.bound is None else self.bound.value,
+                "gap": row.gap,
+                "seconds": row.seconds,
+            }
+            for row in self.plans
+        ]
+
+    def __repr__(self) -> str:
+        """A line: the schedulers, and the share of traffic between nodes in the plan of each."""
+        told = ", ".join(f"{row.scheduler} {row.plan.label} {row.plan.scores.share:.1%}" for row in self.plans)
+        return f"<Comparison of {told or 'no plans'}>"
+
     def _repr_html_(self) -> str:
-        """A table for a notebook, one row a scheduler."""
+        """A table for a notebook, one row a scheduler, and a picture of each plan."""
         columns = ("scheduler", "status", "between nodes", "nodes", "fullest", "gap", "ms")
-        return html_table(columns, map(_cells, self.rows))
+        pictures = ((row.scheduler, sketch(row.plan.assignment)) for row in self.plans)
+        drawn = "".join(f"<p>{escape(name)}</p>{picture}" for name, picture in pictures if picture)
+        return html_table(columns, map(_cells, self.plans)) + drawn
 
 
-def _cells(row: Row) -> tuple[object, ...]:
+def _cells(row: Compared) -> tuple[object, ...]:
     scores, gap = row.plan.scores, None if row.gap is None else f"{100 * row.gap:.1f}%"
-    figures = (f"{100 * scores.share:.1f}%", scores.nodes_used, f"{100 * scores.fullest_node:.1f}%")
+    share, fullest = ("-" if scores.idle else f"{each:.1%}" for each in (scores.share, scores.fullest_node))
+    figures = (share, scores.nodes_used, fullest)
     return row.scheduler, row.plan.label, *figures, gap, f"{1000 * row.seconds:.1f}"
 
 
@@ -159,22 +189,72 @@ def compare(
     if strays:
         raise OptionError(f"options are given for {', '.join(strays)}, compared are {', '.join(chosen) or 'none'}")
     Problem.of(asked)
-    rows = tuple(_row(host, name, asked, (options or {}).get(name)) for name in chosen)
-    bound = tightest([row.plan for row in rows])
-    rows = tuple(attrs.evolve(row, gap=gap_to(bound, row.plan)) for row in rows)
-    return Comparison(request=digest(asked), rows=rows, bound=bound)
+    plans = tuple(_compared(host, name, asked, (options or {}).get(name)) for name in chosen)
+    bound = tightest([row.plan for row in plans])
+    plans = tuple(attrs.evolve(row, gap=gap_to(bound, row.plan)) for row in plans)
+    return Comparison(request=digest(asked), plans=plans, bound=bound)
+
+
+FUNCTIONS = "headworks.functions"
+"""Group of the entry points of functions that a plugin has behind one of these."""
+
+
+def simulate(
+    request: Request | Mapping[str, Any] | str | Path,
+    schedulers: str | Callable[[Request], Plan] | Iterable[str | Callable[[Request], Plan]],
+    *,
+    seed: int = 0,
+    duration: float = 600.0,
+    warm_up: float | None = None,
+    trace: str | Path | None = None,
+    options: Mapping[str, Mapping[str, Any]] | None = None,
+    host: PluginHost | None = None,
+) -> Tabular:
+    """Run the control loop in simulated time with each scheduler; all meet the same cluster and the same events.
+
+    Args:
+        request: As `plan` takes it.
+        schedulers: Names, or functions from a request to a plan; one or several.
+        seed: Seed of the moments at which supervisors look, and of the schedulers.
+        duration: Simulated seconds that count.
+        warm_up: Seconds before them, in which tasks start; the simulator's own number by default.
+        trace: File of events, as `headworks simulate --trace` takes it.
+        options: Options by the name of the scheduler.
+
+    Returns:
+        A row for each scheduler: throughput, latency, moves and more, as means over the time.
+
+    Raises:
+        DocumentError: The request or the trace breaks its schema or contradicts itself.
+        PluginError: There is no such scheduler, or no simulator is installed.
+        OptionError: An option is unknown or does not fit.
+    """
+    entries = found(FUNCTIONS).get("simulate")
+    if not entries:
+        raise PluginError(f"no plugin simulates: none has a function `simulate` in the entry points {FUNCTIONS}")
+    result: Tabular = imported(entries[0])(
+        load_request(request, host),
+        (schedulers,) if isinstance(schedulers, str) or callable(schedulers) else tuple(schedulers),
+        seed=seed,
+        duration=duration,
+        warm_up=warm_up,
+        trace=trace,
+        options=options or {},
+        host=host,
+    )
+    return result
 
 
 def tightest(plans: Iterable[Plan]) -> Bound | None:
     """The bound that says most: a proven one, else the highest on traffic or the lowest on throughput."""
-    found = [plan.bound for plan in plans if plan.bound is not None]
+    bounds = [plan.bound for plan in plans if plan.bound is not None]
     return max(
-        found, key=lambda each: (each.proven, each.value * (-1 if each.figure == "throughput" else 1)), default=None
+        bounds, key=lambda each: (each.proven, each.value * (-1 if each.figure == "throughput" else 1)), default=None
     )
 
 
 def gap_to(bound: Bound | None, plan: Plan) -> float | None:
-    """Relative gap of a whole plan to a bound; see `Row.gap`."""
+    """Relative gap of a whole plan to a bound; see `Compared.gap`."""
     if bound is None or plan.status is not Status.OK or any(each.code == FULLER for each in plan.reasons):
         return None
     if not plan.measured and plan.scores.fullest_node > 1:  # it fits what was declared, the bound what was measured
@@ -189,10 +269,10 @@ def gap_to(bound: Bound | None, plan: Plan) -> float | None:
     return max(plan.scores.inter_node / bound.value - 1, 0.0)
 
 
-def _row(host: PluginHost, name: str, request: Request, options: Mapping[str, Any] | None) -> Row:
+def _compared(host: PluginHost, name: str, request: Request, options: Mapping[str, Any] | None) -> Compared:
     begin = time.perf_counter()
     made = host.schedule(name, request, options)
-    return Row(scheduler=name, plan=made, seconds=time.perf_counter() - begin)
+    return Compared(scheduler=name, plan=made, seconds=time.perf_counter() - begin)
 
 
 def find_request(text: str, host: PluginHost) -> Request:

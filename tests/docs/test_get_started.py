@@ -18,7 +18,7 @@ def test_the_figures_of_the_page_are_those_of_the_plans():
     request = workload("dstorm:linear")
     found = plan(request, "dstorm").scores
     assert f"uses {found.nodes_used} of {len(request.cluster.nodes)} nodes, and that {found.share:.1%}" in PAGE
-    even, dstorm = compare(request, ["even", "dstorm"]).rows
+    even, dstorm = compare(request, ["even", "dstorm"]).plans
     assert f"so {even.plan.scores.share:.1%} of the traffic" in PAGE
     assert even.plan.scores.nodes_used == len(request.cluster.nodes)
     assert dstorm.plan.scores.factor < 1.05

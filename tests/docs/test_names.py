@@ -24,7 +24,7 @@ OPTIONS = OTHERS | {
 }
 NOT_PYTHON = re.compile(
     r"headworks\.(storm|own|toml|shadow|endpoint|timeout|collector|seats|racks|monitor|machine|bandwidth|spark|scope"
-    r"|rounds|commands|example)"
+    r"|rounds|commands|functions|example)"
 )
 """Classes of Java, settings of engines, groups of entry points, a host, and the file of options."""
 ELSEWHERE = {"headworks/seats/TOPOLOGY-ID"}

@@ -78,7 +78,7 @@ def test_the_guide_alone_leads_from_nothing_to_a_scheduler_that_conforms(environ
     guided = {"PYTHONPATH": str(folder / "here")}
     assert '"guided"' in run(headworks, "plugins", "--json", **guided)
     assert '"ok"' in run(headworks, "plan", "dstorm:linear", "--scheduler", "guided", "--json", **guided)
-    rows = json.loads(run(headworks, "conform", "guided", "--json", **guided))["rows"]
+    rows = json.loads(run(headworks, "conform", "guided", "--json", **guided))["rules"]
     assert {row["status"] for row in rows} == {"ok", "skipped"}
 
 
@@ -91,7 +91,7 @@ def test_the_guide_alone_leads_from_nothing_to_an_engine_that_conforms(environme
     asked, conform, loop = map(shlex.split, told.groups())
     assert asked[-1] == "ring-engine[test]"
     headworks = environment / "env" / "bin" / "headworks"
-    rows = json.loads(run(headworks, *conform[1:], "--window", "0.5", "--json"))["rows"]
+    rows = json.loads(run(headworks, *conform[1:], "--window", "0.5", "--json"))["rules"]
     assert {row["status"] for row in rows} <= {"ok", "skipped"}
     pace = ("--rounds", "2", "--window", "0.5", "--interval", "0", "--json")
     rounds = [json.loads(line) for line in run(headworks, "run", *pace, *loop[2:]).splitlines()]
@@ -106,7 +106,7 @@ def test_headworks_lists_them_beside_the_built_in_ones(environment):
 
 def test_a_scheduler_conforms(environment):
     found = json.loads(run(environment / "env" / "bin" / "headworks", "conform", "acme", "--json"))
-    rows = {row["rule"]: row["status"] for row in found["rows"]}
+    rows = {row["rule"]: row["status"] for row in found["rules"]}
     assert set(rows.values()) == {"ok", "skipped"}
     assert rows["processes"] == rows["capacity"] == rows["scale-free"] == "ok"
 
@@ -114,7 +114,7 @@ def test_a_scheduler_conforms(environment):
 def test_an_engine_conforms_and_is_scheduled(environment):
     headworks = environment / "env" / "bin" / "headworks"
     found = json.loads(run(headworks, "conform", "ring", "3", "--window", "0.5", "--json"))
-    assert {row["status"] for row in found["rows"]} == {"ok"}
+    assert {row["status"] for row in found["rules"]} == {"ok"}
     command = ("run", "--engine", "pool", "-s", "acme", "--window", "0.5", "--interval", "0", "--rounds", "2", "--json")
     rounds = [json.loads(line) for line in run(headworks, *command, "2").splitlines()]
     assert rounds[0]["outcome"] == "executed"

@@ -64,9 +64,9 @@ def test_what_cannot_be_placed_is_a_status_not_an_exception():
 
 def test_a_comparison_has_a_row_a_scheduler_in_the_order_asked():
     found = compare(word_count(), ["lazy", "first-fit"], host=host())
-    assert [row.scheduler for row in found.rows] == ["lazy", "first-fit"]
-    assert found.request == digest(word_count()) == found.rows[1].plan.provenance.request
-    assert [row.scheduler for row in compare(word_count(), host=host()).rows] == ["first-fit", "lazy"]
+    assert [row.scheduler for row in found.plans] == ["lazy", "first-fit"]
+    assert found.request == digest(word_count()) == found.plans[1].plan.provenance.request
+    assert [row.scheduler for row in compare(word_count(), host=host()).plans] == ["first-fit", "lazy"]
 
 
 @pytest.mark.parametrize(
@@ -128,9 +128,9 @@ def test_what_can_be_no_request_is_refused_in_words(nothing):
 
 def test_notebooks_show_plans_and_comparisons_as_tables():
     found = compare(word_count(), ["even", "dstorm"])
-    page = found.rows[0].plan._repr_html_()
+    page = found.plans[0].plan._repr_html_()
     assert page.count("<table>") == 2
-    assert all(f"<td>{task}</td><td>{slot}</td>" in page for task, slot in found.rows[0].plan.assignment.items())
+    assert all(f"<td>{task}</td><td>{slot}</td>" in page for task, slot in found.plans[0].plan.assignment.items())
     assert "<td>even</td><td>ok</td>" in found._repr_html_()
     told = Plan(reasons=(Reason(code="x", subject="x", message="<script>"),), explanation="x")._repr_html_()
     assert "<script>" not in told

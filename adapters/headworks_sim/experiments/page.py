@@ -52,14 +52,18 @@ def simulation_page(
     Returns:
         HTML that needs no other file.
     """
-    events = trace.events if trace and len(trace.events) <= MARKS else ()
-    marks = [(each.time, " ".join(map(str, (each.kind, each.subject, each.value or "")))) for each in events]
-    svg = curves_svg([_panel(title, value, found) for title, value in FIGURES], marks)
     table = report.Table(columns=tuple(columns), rows=tuple(tuple(row) for row in rows))
     length = max(summary.duration for summary in found)
-    picture = report.Panel(title="Over time", svg=svg, caption=_caption(trace))
+    picture = report.Panel(title="Over time", svg=curves(found, trace), caption=_caption(trace))
     intro = [f"{request}, {length:,.0f} simulated seconds{without(found)}.", INTRO]
     return report.page("Headworks: schedulers in simulated time", intro, [table, picture])
+
+
+def curves(found: Sequence[Summary], trace: Trace | None) -> str:
+    """The figures of experiments of equal duration over time, as SVG; events of the trace are dashed lines."""
+    events = trace.events if trace and len(trace.events) <= MARKS else ()
+    marks = [(each.time, " ".join(map(str, (each.kind, each.subject, each.value or "")))) for each in events]
+    return curves_svg([_panel(title, value, found) for title, value in FIGURES], marks)
 
 
 def _panel(title: str, value: Callable[[CurvePoint], float | None], found: Sequence[Summary]) -> CurvePanel:

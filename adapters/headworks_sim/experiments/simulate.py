@@ -10,7 +10,7 @@ import attrs
 import click
 
 from headworks.cli.installed import plugins
-from headworks.cli.output import emit, json_option, say, table
+from headworks.cli.output import data_options, emit, json_option, say, state, table, write_figures, write_rows
 from headworks.cli.request import REQUEST_HELP, SCHEDULER, option_option, request_argument, scheduler_names
 from headworks.cli.rounds import bad_rounds
 from headworks.cli.settings import Configured, make, settings_of
@@ -61,6 +61,7 @@ def _of_the_loop(*names: str) -> tuple[Setting, ...]:
     help="Folder in which measurements are kept, as Parquet.",
 )
 @click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Write a page with curves to this file.")
+@data_options
 @json_option
 @click.pass_context
 def simulate(
@@ -71,6 +72,9 @@ def simulate(
     schedulers: tuple[str, ...],
     options: dict[str, str],
     html: Path | None,
+    csv_file: Path | None,
+    parquet: Path | None,
+    figures: Path | None,
     as_json: bool,
     trace: str | None,
     **settings: Any,
@@ -81,7 +85,8 @@ def simulate(
     """
     # numpy and cattrs cost 0.3 s, which the list of commands does not need.
     from headworks.api import find_request
-    from headworks.documents import unstructure
+    from headworks.documents import digest, unstructure
+    from headworks_sim.experiments.simulation import Simulation
     from headworks_sim.fluid.trace import naming, read_trace
 
     host = plugins(context)
@@ -95,6 +100,10 @@ def simulate(
         found = [_run(host, asked, name, chosen.get(name, {}), story, settings) for name in names]
     shown = [] if as_json else [*([_over_time(found[0])] if len(found) == 1 else []), _totals(found)]
     emit(unstructure(found), *shown, as_json=as_json)
+    done = Simulation(request=digest(asked), seed=settings["seed"], trace=story, summaries=tuple(found))
+    write_rows([{"workload": request, **row} for row in done.rows], csv_file, parquet)
+    if figures is not None:
+        write_figures({Path(request).stem: done.curves()}, figures)
     if html is not None:
         _write_page(html, request, found, story)
     context.exit(1 if any(bad_rounds(summary.rounds) for summary in found) else 0)
@@ -168,12 +177,14 @@ COLUMNS = (
     *("nodes", "moves", "stopped s", "degraded s", "waiting"),
 )
 """Heads of the table of totals, in the order of `_cells`."""
+SPARE = ("start s", "degraded s", "done", "moves", "nodes", "stopped s", "waiting", "offered", "status")
+"""Columns that are left out first where there is no room."""
 
 
 def _cells(summary: Summary) -> tuple[str, ...]:
     return (
         summary.scheduler,
-        summary.status,
+        state(summary.status),
         "never" if summary.start is None else f"{summary.start:.1f}",
         quantity(summary.offered),
         quantity(summary.throughput),
@@ -193,7 +204,7 @@ def _totals(found: Sequence[Summary]) -> Any:
     from headworks_sim.experiments.summary import without
 
     title = f"over the whole time{without(found)}"
-    return table(title, COLUMNS, map(_cells, found), numbers=COLUMNS[2:], whole=("status",))
+    return table(title, COLUMNS, map(_cells, found), numbers=COLUMNS[2:], whole=("status",), spare=SPARE)
 
 
 def _over_time(summary: Summary) -> Any:

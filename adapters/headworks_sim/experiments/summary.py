@@ -48,7 +48,7 @@ class TopologyFigures:
     backlog: float
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, repr=False)
 class Summary:
     """The figures of an experiment, without its warm-up but for `start`, `rounds`, `status` and `placed`.
 
@@ -94,6 +94,11 @@ class Summary:
     status: str
     topologies: tuple[TopologyFigures, ...]
     curve: tuple[CurvePoint, ...] = ()
+
+    def __repr__(self) -> str:
+        """A line: what it completed of what came in, and at which latency."""
+        late = "no latency" if self.latency is None else f"{self.latency:,.0f} ms"
+        return f"<Summary of {self.scheduler}: {self.throughput:,.0f} of {self.offered:,.0f} tuples/s, {late}>"
 
 
 def without(found: Sequence[Summary]) -> str:

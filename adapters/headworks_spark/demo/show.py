@@ -204,7 +204,7 @@ def _caption(phase: MeasuredPlacement) -> str:
 def offline_rows(comparison: Comparison, request: Request) -> list[tuple[str, ...]]:
     """Cells of the table of the offline part, in the order of `OFFLINE`; the first row is Spark's own scheduler."""
     alone = free_scores(request)
-    plans = [(row.scheduler, row.plan.label, row.plan.scores, quantity(row.seconds * 1000)) for row in comparison.rows]
+    plans = [(row.scheduler, row.plan.label, row.plan.scores, quantity(row.seconds * 1000)) for row in comparison.plans]
     return [
         (
             name,

@@ -9,7 +9,7 @@ import attrs
 import click
 
 from headworks.cli.installed import plugins
-from headworks.cli.output import emit, json_option, say, table
+from headworks.cli.output import emit, json_option, say, table, wide_option
 from headworks.cli.parameters import PathOrUrl
 from headworks.errors import DocumentError
 
@@ -33,6 +33,7 @@ SCHEDULERS = ("resource-aware", "dstorm")
 )
 @click.option("-s", "--scheduler", "schedulers", multiple=True, help="A scheduler to ask, repeatable.")
 @click.option("-O", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Write the request to this file.")
+@wide_option
 @json_option
 @click.pass_context
 def command(

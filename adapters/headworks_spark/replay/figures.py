@@ -111,7 +111,7 @@ def _placements(
     before = running(request)
     seconds = None if before.unplaced else with_placement(query, log.executors, request.assignment)
     yield LoggedPlacement(scheduler=LAST, status="", share=before.share, seconds=seconds)
-    for row in compare(request, schedulers, host=host).rows:
+    for row in compare(request, schedulers, host=host).plans:
         ok = row.plan.status is Status.OK
         yield LoggedPlacement(
             scheduler=row.scheduler,

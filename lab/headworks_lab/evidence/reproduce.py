@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from headworks.cli.installed import plugin_names, plugins
-from headworks.cli.output import console, emit, json_option, say
+from headworks.cli.output import console, emit, json_option, say, wide_option
 from headworks_lab.evidence.named import claims as claims_of
 from headworks_lab.evidence.named import improvements as improvements_of
 from headworks_lab.evidence.named import measured_claims, with_evidence
@@ -31,6 +31,7 @@ Asked = TypeVar("Asked", "Claim", "Improvement")
 @click.option(
     "--html", type=click.Path(dir_okay=False, path_type=Path), help="Write a page with the charts to this file."
 )
+@wide_option
 @json_option
 @click.pass_context
 def command(

@@ -17,15 +17,16 @@ STUDENT = {1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776}
 """Quantile of Student's distribution at 97.5 % by degrees of freedom; with six values or more none is needed."""
 
 
-def interval(values: Sequence[float]) -> Interval:
+def interval(values: Sequence[float], *, amounts: bool = True) -> Interval:
     """The median of independent repetitions, and its 95 % interval.
 
     Of six values or more the interval is between two of them, whatever their distribution: so many are below the median
     as heads in so many throws. Of fewer no two are far enough apart, and it is Student's, around the mean,
-    without what is below 0 where no value is: figures are amounts.
+    without what is below 0 where no value is and values are amounts.
 
     Args:
         values: One of each repetition.
+        amounts: Whether a value below 0 makes no sense; it does of a difference.
 
     Raises:
         ValueError: There is none.
@@ -40,7 +41,7 @@ def interval(values: Sequence[float]) -> Interval:
         return Interval(middle, ordered[rank - 1], ordered[count - rank])
     wide = STUDENT[count - 1] * statistics.stdev(ordered) / math.sqrt(count)
     low, high = statistics.fmean(ordered) - wide, statistics.fmean(ordered) + wide
-    least = 0.0 if ordered[0] >= 0 else -math.inf
+    least = 0.0 if amounts and ordered[0] >= 0 else -math.inf
     return Interval(middle, max(min(low, middle), least), max(high, middle))
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
+from headworks.model.sketch import COLOURS
 from headworks.report.curves import text
-from headworks.report.placement import COLOURS, svg
+from headworks.report.placement import svg
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from headworks.model.sketch import COLOURS
 from headworks.report.curves import text
 from headworks.report.format import quantity
-from headworks.report.placement import COLOURS, svg
+from headworks.report.placement import svg
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -5,8 +5,8 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
+from headworks.model.sketch import COLOURS
 from headworks.report.html import Panel, Table, page
-from headworks.report.placement import COLOURS
 from headworks_lab.sweeps.experiments import OWN
 
 if TYPE_CHECKING:

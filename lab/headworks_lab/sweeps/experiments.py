@@ -17,6 +17,7 @@ from headworks.errors import DocumentError, HeadworksError
 from headworks.model import FrozenMap
 from headworks.plugins.host import PluginHost
 from headworks.plugins.loading import Registry
+from headworks.plugins.origin import origin
 from headworks.plugins.processes import SchedulerProcesses
 from headworks_lab.sweeps.engines import bench_of
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from headworks.model import Request
+    from headworks.model.tabular import Record
     from headworks_lab.sweeps.engines import Running
 
 OWN = 0
@@ -127,15 +129,27 @@ def drawn(experiments: Iterable[Experiment]) -> list[Experiment]:
 
 @attrs.frozen(kw_only=True)
 class ExperimentOutcome:
-    """Figures of an experiment by name, or the `error` for which there are none."""
+    """Figures of an experiment by name, or the `error` for which there are none.
+
+    Attributes:
+        origin: Version and commit of the plugins that took part, as `headworks.plugins.origin` gives them.
+    """
 
     experiment: Experiment
     figures: FrozenMap[str, float] = FrozenMap()
     error: str = ""
+    origin: FrozenMap[str, str] = FrozenMap()
 
     def line(self) -> dict[str, Any]:
         """Line of the file of results."""
-        return {"id": self.experiment.id, "figures": dict(self.figures), "error": self.error}
+        asked = attrs.asdict(self.experiment)
+        return {"id": self.experiment.id, **asked, **self.origin, "figures": dict(self.figures), "error": self.error}
+
+    def row(self) -> Record:
+        """The experiment, its plugins and its figures as a flat row; figures named as a field end in `_used`."""
+        asked = attrs.asdict(self.experiment)
+        figures = {f"{name}_used" if name in asked else name: value for name, value in self.figures.items()}
+        return {**asked, **self.origin, **figures, "error": self.error}
 
 
 def try_out(experiment: Experiment, bench: Running | None = None) -> ExperimentOutcome:
@@ -231,10 +245,21 @@ def read_outcomes(file: Path, experiments: Iterable[Experiment]) -> dict[str, Ex
         return {}
     by_id = {each.id: each for each in experiments}
     return {
-        line["id"]: ExperimentOutcome(experiment=by_id[line["id"]], figures=FrozenMap(line["figures"]))
+        line["id"]: ExperimentOutcome(
+            experiment=by_id[line["id"]],
+            figures=FrozenMap(line["figures"]),
+            origin=FrozenMap({name: text for name, text in line.items() if name.endswith(("_version", "_commit"))}),
+        )
         for line in read_journal(file)
         if line.get("id") in by_id and not line.get("error")
     }
+
+
+def with_origin(outcome: ExperimentOutcome) -> ExperimentOutcome:
+    """The outcome with the version and the commit of its scheduler and its engine, as they are installed here."""
+    asked = outcome.experiment
+    found = origin(_host(), asked.scheduler, "scheduler") | origin(_host(), asked.engine, "engine")
+    return attrs.evolve(outcome, origin=FrozenMap(found))
 
 
 def append_outcomes(journal: FileJournal, outcomes: Sequence[ExperimentOutcome]) -> None:

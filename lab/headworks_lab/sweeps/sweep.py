@@ -20,6 +20,7 @@ from headworks_lab.sweeps.experiments import (
     read_outcomes,
     slices,
     try_out,
+    with_origin,
 )
 
 if TYPE_CHECKING:
@@ -69,7 +70,8 @@ def sweep(
     tell(len(done), len(every))
     size = PARTS * SLICE * spark.sparkContext.defaultParallelism if spark is not None else 1
     for some in slices(left, size):
-        found = _spread(spark, some) if spark is not None else [try_out(each, bench) for each in some]
+        run = _spread(spark, some) if spark is not None else [try_out(each, bench) for each in some]
+        found = list(map(with_origin, run))
         append_outcomes(journal, found)
         done.update({each.experiment.id: each for each in found})
         tell(len(done), len(every))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from headworks.cli.installed import plugins, requests
-from headworks.cli.output import emit, json_option, say
+from headworks.cli.output import Progress, data_options, emit, json_option, say, wide_option, write_figures, write_rows
 from headworks.cli.output import table as text_table
 from headworks.cli.parameters import FiniteRange
 from headworks.cli.request import scheduler_names
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from headworks_lab.sweeps.sweep import Cell
+    from headworks_lab.sweeps.swept import SweepResult
 
 
 def _counts(_context: click.Context, _parameter: click.Parameter, value: str) -> tuple[int, ...]:
@@ -86,7 +87,10 @@ def _networks(_context: click.Context, _parameter: click.Parameter, value: str) 
     help="Folder of results; a sweep that was ended goes on from it.",
 )
 @click.option("--one-process", is_flag=True, help="Without Spark, one after the other.")
+@click.option("--baseline", metavar="SCHEDULER", help="Compare each other scheduler with this one, seed by seed.")
 @place_options
+@data_options
+@wide_option
 @json_option
 @click.pass_context
 def sweep(
@@ -103,6 +107,10 @@ def sweep(
     engine: str,
     output: Path,
     one_process: bool,
+    baseline: str | None,
+    csv_file: Path | None,
+    parquet: Path | None,
+    figures: Path | None,
     as_json: bool,
     **place: Any,
 ) -> None:
@@ -115,9 +123,11 @@ def sweep(
     # The reports and the plugins' host cost 0.3 s, which a list of commands, which imports this module, does not need.
     from headworks_lab.sweeps.engines import bench_of
     from headworks_lab.sweeps.experiments import Sweep
-    from headworks_lab.sweeps.sweep import summary
     from headworks_lab.sweeps.sweep import sweep as run
+    from headworks_lab.sweeps.swept import SweepResult
 
+    if baseline is not None and baseline not in schedulers:
+        raise click.BadParameter(f"{baseline!r} is none of {', '.join(schedulers)}", param_hint="--baseline")
     bench = bench_of(engine)
     real = bench.real
     asked = Sweep(
@@ -135,24 +145,35 @@ def sweep(
         running = stack.enter_context(bench.open()) if real else None
         spark = None if one_process or real else _spark(stack, place, output)
         outcomes = run(asked, output, spark, _teller(), running)
-    _report(summary(outcomes), asked.seconds, output / "sweep.html", as_json=as_json)
-    errors = sorted({each.error for each in outcomes if each.error})
-    for error in errors:
-        say(f"failed: {error}")
-    context.exit(1 if errors else 0)
+    result = SweepResult(outcomes=outcomes)
+    _report(result, asked.seconds, output / "sweep.html", baseline, as_json=as_json)
+    write_rows(result.rows, csv_file, parquet)
+    if figures is not None:
+        write_figures(result.figures(), figures)
+    context.exit(1 if any(each.error for each in outcomes) else 0)
 
 
-def _report(cells: Sequence[Cell], seconds: float, page: Path, *, as_json: bool) -> None:
-    """Show the tables, and write the page with the charts."""
+def _report(result: SweepResult, seconds: float, page: Path, baseline: str | None, *, as_json: bool) -> None:
+    """Show the tables, the effects against a baseline and the errors; write the page with the charts."""
     # The reports cost 0.2 s, which a list of commands does not need.
     from headworks.documents import unstructure, write_text
     from headworks_lab.sweeps.charts import SHARED, shared, sweep_page
 
+    cells = result.cells
     write_text(page, sweep_page(cells, seconds))
     emit(unstructure(cells), *([] if as_json else _tables(cells)), as_json=as_json)
     if shared(cells):
         say(SHARED)
+    if baseline is not None:
+        for each in (one for figure in COMPARED for one in result.against(baseline, figure)):
+            say(str(each))
     say(f"wrote {page}")
+    for error in sorted({each.error for each in result.outcomes if each.error}):
+        say(f"failed: {error}")
+
+
+COMPARED = ("throughput", "latency", "latency_p95")
+"""Figures by which schedulers are compared with the baseline, where they have them."""
 
 
 class Default(NamedTuple):
@@ -196,14 +217,14 @@ def _spark(stack: contextlib.ExitStack, place: dict[str, Any], output: Path) -> 
 
 def _teller() -> Callable[[int, int], None]:
     """Reporter of progress, which prints about twenty lines however many experiments there are."""
-    told = -1
+    told, progress = -1, Progress()
 
     def tell(done: int, total: int) -> None:
         nonlocal told
         part = 20 * done // max(total, 1)
         if part != told:
             told = part
-            say(f"{done:,} of {total:,} experiments")
+            progress(f"{done:,} of {total:,} experiments")
 
     return tell
 

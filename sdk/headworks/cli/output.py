@@ -200,7 +200,10 @@ def table(
         )
         for at, heading in enumerate(columns)
     )
-    return Sheet(title=printable(title), columns=made, spare=tuple(spare))
+    context = click.get_current_context(silent=True)
+    known = context is not None and any("-o" in each.opts for each in context.command.params)
+    hint = f" (-o {WIDE} shows them)" if known else ""
+    return Sheet(title=printable(title), columns=made, spare=tuple(spare), hint=hint)
 
 
 _UNFIT = re.compile(r"[^\w.-]+")

@@ -59,30 +59,28 @@ class Sheet:
 
     Attributes:
         spare: Headings of columns that may be left out, the least important first; then the others go from the right.
+        hint: How to see what is left out, "" where there is no way.
     """
 
     title: str
     columns: tuple[Column, ...]
     spare: tuple[str, ...] = ()
+    hint: str = ""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
         """Draw the table, and name the columns that are left out."""
         kept, widths, gap = self.fitted(options.max_width)
-        drawn = Table(
-            box=box.SIMPLE_HEAD,
-            title=Text(self.title) if self.title else None,
-            title_justify="left",
-            pad_edge=False,
-            collapse_padding=gap == DENSE,
-        )
+        drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=gap == DENSE)
         for column, width in zip(kept, widths, strict=True):
             side: Literal["left", "right"] = "right" if column.number else "left"
             drawn.add_column(Text(column.heading), justify=side, overflow="fold", width=width)
         for row in zip(*(column.cells for column in kept), strict=True):
             drawn.add_row(*row)
+        if self.title:  # by itself: a title of rich's is as narrow as the table, and would fold names
+            yield Text(self.title, style="italic")
         yield drawn
         if missing := [each.heading for each in self.columns if each not in kept]:
-            yield Text(f"left out for want of width: {', '.join(missing)} (-o wide shows them)", style="dim")
+            yield Text(f"left out for want of width: {', '.join(missing)}{self.hint}", style="dim")
 
     def fitted(self, width: int) -> tuple[list[Column], list[int], int]:
         """Columns that fit in a width, the width of each, and the space between them."""

@@ -103,7 +103,7 @@ def _panel(panel: Panel) -> str:
 def comparison_page(comparison: Comparison, request: Request) -> str:
     """A comparison as a page: its table, the constraints, and a picture of each plan."""
     columns, cells = comparison_cells(comparison)
-    rows = tuple((row.scheduler, row.plan.label, *each) for row, each in zip(comparison.rows, cells, strict=True))
+    rows = tuple((row.scheduler, row.plan.label, *each) for row, each in zip(comparison.plans, cells, strict=True))
     table = Table(columns=("scheduler", "status", *columns), rows=rows, caption=bound_text(comparison.bound))
     problem = Problem.of(request)
     panels = [
@@ -112,11 +112,11 @@ def comparison_page(comparison: Comparison, request: Request) -> str:
             svg=placement_svg(problem, row.plan.assignment),
             caption=row.plan.explanation or "; ".join(reason.message for reason in row.plan.reasons[:2]),
         )
-        for row in comparison.rows
+        for row in comparison.plans
     ]
-    constraints = constraint_rows(request, {row.scheduler: row.plan for row in comparison.rows})
+    constraints = constraint_rows(request, {row.scheduler: row.plan for row in comparison.plans})
     held = [Table(columns=CONSTRAINT_COLUMNS, rows=constraints, title="Constraints", text=CONSTRAINT_COLUMNS[1:])]
-    moved = tuple((row.scheduler, *line) for row in comparison.rows for line in repair_rows(row.plan))
+    moved = tuple((row.scheduler, *line) for row in comparison.plans for line in repair_rows(row.plan))
     repaired = [Table(columns=REPAIR_COLUMNS, rows=moved, title="Repaired by the core", text=REPAIR_COLUMNS[1:5])]
     intro = [f"{problem.n:,} tasks on {problem.m:,} nodes; traffic is counted in {problem.traffic.unit}."]
     parts: list[Table | Panel] = [table, *(held if constraints else []), *(repaired if moved else []), *panels]

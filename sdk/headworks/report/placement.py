@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import attrs
 import numpy as np
 
+from headworks.model.sketch import COLOURS
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
@@ -23,7 +25,6 @@ TASKS = 400
 BANDS = 5
 """Up to so many boxes in one row, the traffic between nodes is drawn; otherwise each box tells its own."""
 
-COLOURS = ("#2f6f9f", "#d9822b", "#4c9a52", "#8e5ea2", "#b3453f", "#5f7f8f", "#a08a2a", "#c06c9a")
 WIDTH, CELL, GAP, PAD, LINE, HEAD = 1060, 26, 4, 10, 18, 40
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import enum
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from headworks.model import Request
+from headworks.model.plan import html_table
+from headworks.model.tabular import Record, Tabular
 from headworks.plugins.host import PluginHost
 from headworks.testing.caching import CachingHost
 from headworks.testing.instances.cases import Cases, make_cases
@@ -44,18 +47,44 @@ class RuleResult:
     requests: int = 0
 
 
-@attrs.frozen(kw_only=True)
-class Conformance:
+@attrs.frozen(kw_only=True, repr=False)
+class Conformance(Tabular):
     """Conformance of a scheduler to the contract, rule by rule, on the requests of a seed."""
 
     scheduler: str
     seed: int
-    rows: tuple[RuleResult, ...]
+    rules: tuple[RuleResult, ...]
+
+    @property
+    def rows(self) -> list[Record]:
+        """A row for each rule: what came of it, on how many requests, and why if it is not ok."""
+        return [
+            {
+                "scheduler": self.scheduler,
+                "seed": self.seed,
+                "rule": each.rule,
+                "status": str(each.status),
+                "requests": each.requests,
+                "detail": each.detail,
+            }
+            for each in self.rules
+        ]
+
+    def __repr__(self) -> str:
+        """A line that counts the rules by what came of them."""
+        count = Counter(str(each.status) for each in self.rules)
+        return f"<Conformance of {self.scheduler}: {', '.join(f'{number} {name}' for name, number in count.items())}>"
+
+    def _repr_html_(self) -> str:
+        """A table for a notebook, one row a rule; those that are ok come last."""
+        columns = ("rule", "status", "requests", "detail")
+        worst = sorted(self.rows, key=lambda row: row["status"] == Outcome.OK)
+        return html_table(columns, [[row[column] for column in columns] for row in worst])
 
     @property
     def passed(self) -> bool:
         """True if no rule failed."""
-        return all(row.status is not Outcome.FAILED for row in self.rows)
+        return all(row.status is not Outcome.FAILED for row in self.rules)
 
 
 def conform(
@@ -84,7 +113,7 @@ def conform(
         row = _skipped(rule, "it overruns its deadline") if hangs else _judge(rule, host, name, cases)
         hangs = hangs or (rule.id == "deadline" and row.status is Outcome.FAILED)
         rows.append(row)
-    return Conformance(scheduler=name, seed=seed, rows=tuple(rows))
+    return Conformance(scheduler=name, seed=seed, rules=tuple(rows))
 
 
 def _judge(rule: Rule, host: PluginHost, name: str, cases: Cases) -> RuleResult:

@@ -322,7 +322,9 @@ COMPARE = {
     "html": option(
         "html", "page.html", "lost.html", lambda seen: (seen.folder / "page.html").stat().st_size > 1000, expected=True
     ),
-    "csv": option("csv", "a.csv", "b.csv", lambda seen: len((seen.folder / "a.csv").read_text().split()), expected=3),
+    "csv": option(
+        "csv", "a.csv", "b.csv", lambda seen: len((seen.folder / "a.csv").read_text().splitlines()), expected=3
+    ),
     "parquet": option(
         "parquet", "a.parquet", "b.parquet", lambda seen: (seen.folder / "a.parquet").read_bytes()[:4], expected=b"PAR1"
     ),

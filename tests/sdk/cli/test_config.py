@@ -24,7 +24,7 @@ REFUSED = {
     "unknown table": (
         "[rum]",
         "/rum",
-        "unknown table, did you mean run? there are: compare, conform, ",
+        "unknown table, did you mean run? there are: compare, completion, conform, ",
     ),
     "a command that has no such option": ("[schema]\nseed = 1", "/schema/seed", "unknown key; there are: json, output"),
     "a command of a group, likewise": ("[spark.up]\nseed = 1", "/spark/up/seed", "unknown key"),

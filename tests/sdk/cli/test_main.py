@@ -44,7 +44,6 @@ def test_help_has_four_groups_and_whole_summaries():
         first = (headworks.get_command(click.Context(headworks), name).help or "").partition("\n\n")[0]
         sentence = " ".join(first.split()).partition(". ")[0].rstrip(".")
         assert sentence.replace(" ", "") in text, name
-    assert "..." not in text.partition("Plan:")[2]
 
 
 def test_every_command_of_ours_has_its_group():
@@ -87,7 +86,7 @@ def test_the_version_is_told():
         (["run", "-O", "x"], "No such option '-O'. Did you mean '-o'?"),
         (["plan", "-o", "p.json", "dstorm:linear"], "'p.json' is not NAME=VALUE; a file is written by -O"),
         (["compare", "-o", "p.json", "dstorm:linear"], "'p.json' is not NAME=VALUE\n"),
-        (["plugins", "-o", "x"], "No such option '-o'.\n"),
+        (["plugins", "-o", "x"], "'x' is not 'wide'.\n"),
     ],
 )
 def test_who_writes_the_one_o_for_the_other_is_told(words, says):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import attrs
 from hypothesis import strategies as st
 
-from headworks.api import Comparison, Row
+from headworks.api import Compared, Comparison
 from headworks.control.journal import Check, Round
 from headworks.documents import digest
 from headworks.hooks import Verdict
@@ -68,7 +68,7 @@ def values(draw, kind):
         Request: asked,
         Plan: plan,
         Receipt: receipt,
-        Comparison: Comparison(request=digest(asked), rows=(Row(scheduler="s", plan=plan, seconds=0.25),)),
+        Comparison: Comparison(request=digest(asked), plans=(Compared(scheduler="s", plan=plan, seconds=0.25),)),
         Observation: Observation(
             cluster=asked.cluster,
             topologies=asked.topologies,

@@ -144,7 +144,7 @@ def test_a_plan_says_which_request_it_answers_and_is_scored_on_all_of_the_cpu():
 def test_a_bound_within_the_share_is_none_on_a_fuller_plan():
     found = headworks.compare(wanting(0.8, [45.0] * 6), ["even", "optimal"], host=HOST)
     assert found.bound is None
-    assert [row.gap for row in found.rows] == [None, None]
+    assert [row.gap for row in found.plans] == [None, None]
 
 
 @pytest.mark.parametrize("fill", [0.0, -1.0, 1.5])

@@ -208,6 +208,6 @@ def test_the_terminal_says_so(tmp_path):
     shown = run.invoke(headworks, ["compare", str(file), "-s", "pack", "-s", "even"], obj=HOST)
     assert ("ok, repaired" in shown.stdout, " repaired " in shown.stdout) == (True, True)
     data = json.loads(run.invoke(headworks, ["compare", str(file), "-s", "pack", "--json"], obj=HOST).stdout)
-    assert len(data["rows"][0]["plan"]["repaired"]) == 3
+    assert len(data["plans"][0]["plan"]["repaired"]) == 3
     planned = run.invoke(headworks, ["plan", str(file), "-s", "pack"], obj=HOST)
     assert "3 tasks are not where pack decided" in planned.stdout

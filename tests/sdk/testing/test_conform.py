@@ -29,9 +29,9 @@ def few_cases(monkeypatch):
 
 def test_a_good_scheduler_has_a_row_for_every_rule_and_passes():
     found = conform("ff", PluginHost().with_plugin("ff", FirstFit()), seed=2)
-    assert [row.rule for row in found.rows] == [rule.id for rule in RULES]
+    assert [row.rule for row in found.rules] == [rule.id for rule in RULES]
     assert found.passed
-    rows = {row.rule: row for row in found.rows}
+    rows = {row.rule: row for row in found.rules}
     assert rows["capacity"].status is Outcome.OK
     assert rows["total"].status is Outcome.SKIPPED
     assert "'total' is not declared: " in rows["total"].detail
@@ -43,7 +43,7 @@ def test_a_good_scheduler_has_a_row_for_every_rule_and_passes():
 def test_a_broken_rule_comes_with_the_smallest_request(few_cases):
     found = conform("overloads", PluginHost().with_plugin("overloads", BEASTS["overloads"].plugin))
     assert not found.passed
-    row = next(row for row in found.rows if row.rule == "capacity")
+    row = next(row for row in found.rules if row.rule == "capacity")
     assert row.status is Outcome.FAILED
     assert "overloads" in row.detail
     assert row.example is not None
@@ -63,8 +63,8 @@ def test_a_scheduler_that_hangs_is_asked_no_more(monkeypatch):
     monkeypatch.setattr("headworks.testing.conform.make_cases", lambda _seed: cases)
     found = conform("hangs", PluginHost().with_plugin("hangs", Scheduler(act)))
     act.release.set()
-    assert [row.rule for row in found.rows if row.status is Outcome.FAILED] == ["deadline"]
-    assert all(row.detail == "it overruns its deadline" for row in found.rows[2:])
+    assert [row.rule for row in found.rules if row.status is Outcome.FAILED] == ["deadline"]
+    assert all(row.detail == "it overruns its deadline" for row in found.rules[2:])
 
 
 def test_an_unknown_scheduler_is_an_error():

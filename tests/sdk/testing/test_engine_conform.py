@@ -274,8 +274,8 @@ def report(engine):
 @pytest.mark.parametrize("engine", [Good(), Deals()], ids=["keeps tasks", "deals them out anew"])
 def test_a_good_engine_keeps_every_rule(engine):
     found = report(engine)
-    assert [row.rule for row in found.rows] == [rule.id for rule in ENGINE_RULES]
-    assert [(row.rule, row.detail) for row in found.rows if row.status is not Outcome.OK] == []
+    assert [row.rule for row in found.rules] == [rule.id for rule in ENGINE_RULES]
+    assert [(row.rule, row.detail) for row in found.rules if row.status is not Outcome.OK] == []
     assert found.passed
 
 
@@ -302,7 +302,7 @@ def test_a_good_engine_keeps_every_rule(engine):
     ],
 )
 def test_a_fault_is_found_by_the_rule_that_is_about_it(engine, rules, said):
-    failed = {row.rule: row.detail for row in report(engine()).rows if row.status is Outcome.FAILED}
+    failed = {row.rule: row.detail for row in report(engine()).rules if row.status is Outcome.FAILED}
     assert rules <= set(failed)
     assert any(said in detail for detail in failed.values()), failed
 
@@ -316,6 +316,6 @@ def test_an_engine_without_a_way_to_fail_a_node_says_so():
             machine = Machine()
             return contextlib.nullcontext(plain(machine.nodes, machine.running, over=False))
 
-    rows = {row.rule: row for row in report(Unable()).rows}
+    rows = {row.rule: row for row in report(Unable()).rules}
     assert rows["node-lost"].status is rows["ended"].status is Outcome.SKIPPED
     assert "fail_node(node)" in rows["node-lost"].detail

@@ -17,6 +17,7 @@ from headworks.model import Reason, Repair, Slot
 from headworks.model.plan import html_table
 from headworks.model.scaling import rescaled
 from headworks.model.spoken import node_named, task_named
+from headworks.model.tabular import Record, Tabular
 from headworks.problem.arrays.arrays import STEP
 from headworks.problem.arrays.profiles import FULL, Profiled, load_with
 from headworks.problem.plan.alternatives import Others, no_slot, restarts
@@ -54,7 +55,7 @@ class Alternative:
 
 
 @attrs.frozen(kw_only=True, repr=False)
-class Why:
+class Why(Tabular):
     """The reasons for one task's place.
 
     Attributes:
@@ -86,6 +87,19 @@ class Why:
     state: float | None = None
     repaired: Repair | None = None
     sentence: str = ""
+
+    @property
+    def rows(self) -> list[Record]:
+        """A row for each node: whether the task fits there, the changes, and the reasons against it."""
+        return [
+            {
+                "task": self.task,
+                "scheduler": self.scheduler,
+                **attrs.asdict(each, filter=lambda field, _: field.name not in ("slot", "reasons")),
+                "reasons": "; ".join(reason.message for reason in each.reasons),
+            }
+            for each in self.alternatives
+        ]
 
     def __repr__(self) -> str:
         """A line, which is the sentence."""

@@ -26,12 +26,12 @@ class EngineConformance:
 
     engine: str
     application: tuple[str, ...]
-    rows: tuple[RuleResult, ...]
+    rules: tuple[RuleResult, ...]
 
     @property
     def passed(self) -> bool:
         """True if no rule failed."""
-        return all(row.status is not Outcome.FAILED for row in self.rows)
+        return all(row.status is not Outcome.FAILED for row in self.rules)
 
 
 def conform_engine(
@@ -57,7 +57,7 @@ def conform_engine(
         rows = tuple(_judge(rule, session, tell) for rule in ENGINE_RULES)
     finally:
         session.close()
-    return EngineConformance(engine=trial.engine, application=trial.application, rows=rows)
+    return EngineConformance(engine=trial.engine, application=trial.application, rules=rows)
 
 
 def _judge(rule: EngineRule, session: Session, tell: Callable[[str], object]) -> RuleResult:

@@ -58,7 +58,7 @@ class EngineContract:
     @pytest.mark.parametrize("rule", [rule.id for rule in ENGINE_RULES])
     def test_rule(self, rule: str, engine_report: EngineConformance) -> None:
         """Judge by one rule."""
-        row = next(row for row in engine_report.rows if row.rule == rule)
+        row = next(row for row in engine_report.rules if row.rule == rule)
         if row.status is Outcome.SKIPPED:
             pytest.skip(row.detail)
         assert row.status is Outcome.OK, f"{row.statement} {row.detail}"

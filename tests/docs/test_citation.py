@@ -1,0 +1,19 @@
+"""The file by which others cite Headworks says what the package says of itself."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import yaml
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_the_citation_is_that_of_the_package():
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    package = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert {"cff-version", "message", "title", "authors"} <= cited.keys()
+    assert cited["license"] == package["license"]
+    assert set(cited["keywords"]) <= set(package["keywords"])
+    assert cited["title"].lower().startswith(f"{package['name']}: a pluggable scheduling sdk")
