@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from headworks.errors import EngineUseError, known_names
+from headworks.errors import EngineError, EngineUseError, known_names
 from headworks_storm.nimbus.seating import KEY as SEATS
 from headworks_storm.seats.ledger import open_ledger
 
