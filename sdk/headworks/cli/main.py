@@ -68,7 +68,7 @@ class _RefusedError(HeadworksError):
 
 
 SECTIONS = {
-    "Plan": ("plan", "why", "compare", "simulate", "sweep", "workloads", "reproduce"),
+    "Plan": ("plan", "why", "what-if", "compare", "simulate", "sweep", "workloads", "reproduce"),
     "Run": ("run", "serve", "demo", "spark", "storm", "yarn", "import"),
     "Extend": ("new", "conform", "plugins", "schema"),
     "Operate": ("doctor", "journal", "priority", "pipeline", "completion"),
