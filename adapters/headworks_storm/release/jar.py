@@ -44,6 +44,8 @@ PY4J, OWN_PY4J = "py4j", "headworks/py4j"
 """Package of py4j, and the one that it has in the jar."""
 ESCAPES = f"{PY4J}/StringUtil.class"
 """The class of py4j that the bridge needs; constants of others were compiled in."""
+LICENCE = Path(__file__).with_name("LICENSE.py4j")
+"""Goes into the jar with that class, as py4j's licence asks."""
 BYTECODE = 11
 """Storm 2.6 runs on Java 11, Storm 2.8 on Java 17; classes for the older one serve both."""
 MEGABYTES = 158
@@ -83,7 +85,7 @@ def own_jars(version: str = STORM, *, cache: Path | None = None) -> Jars:
     py4j = py4j_jar()
     parts = [BUILT] if BUILT.is_file() else sources()
     # Named by what they are made of: after an upgrade of Headworks or py4j those in the cache are others.
-    made_of = (OWN_PY4J.encode(), ESCAPES.encode(), *(part.read_bytes() for part in [py4j, *parts]))
+    made_of = (OWN_PY4J.encode(), ESCAPES.encode(), *(part.read_bytes() for part in [LICENCE, py4j, *parts]))
     digest = hashlib.sha256(b"\0".join(made_of)).hexdigest()[:12]
     place = (cache or cache_folder()) / "storm"
     jars = Jars(*(place / f"headworks-storm{part}-{digest}.jar" for part in ("", "-seats", "-topologies")))
@@ -93,6 +95,7 @@ def own_jars(version: str = STORM, *, cache: Path | None = None) -> Jars:
             classes = BUILT if BUILT.is_file() else compile_classes(Path(folder, "classes.jar"), version)
             taken = (each for each in _members(py4j) if each[0] == ESCAPES)
             members = [_moved(each) for each in (*_members(classes), *taken)]
+            members.append((f"META-INF/{LICENCE.name}", LICENCE.read_bytes()))
             for jar, package in zip(jars, PACKAGES, strict=True):
                 own = (each for each in members if _package(each[0]) == package)
                 _pack(Path(folder, jar.name), own).replace(jar)

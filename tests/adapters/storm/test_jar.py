@@ -6,6 +6,7 @@ import struct
 import subprocess
 import sys
 import zipfile
+from importlib.metadata import files
 from pathlib import Path
 
 import attrs
@@ -15,7 +16,7 @@ from headworks.errors import EngineError
 from headworks_local.java import Java, find_java
 from headworks_storm.release import jar as jars
 from headworks_storm.release.artefacts import distribution
-from headworks_storm.release.jar import BYTECODE, compile_classes, own_jars, py4j_jar, sources
+from headworks_storm.release.jar import BYTECODE, LICENCE, compile_classes, own_jars, py4j_jar, sources
 from headworks_storm.release.relocate import SIZES, relocate
 
 SCHEDULER = "headworks/storm/HeadworksScheduler.class"
@@ -142,7 +143,8 @@ class TestOwnJars:
         bridge, seats, topologies = (names(each) - manifest for each in own_jars(cache=tmp_path))
         assert {each for each in names(built) if each.startswith("headworks/storm/seats/")} == seats
         assert {each for each in names(built) if each.startswith("headworks/storm/workload/")} == topologies
-        assert bridge == names(built) - seats - topologies - manifest | {"headworks/py4j/StringUtil.class"}
+        others = {"headworks/py4j/StringUtil.class", "META-INF/LICENSE.py4j"}
+        assert bridge == names(built) - seats - topologies - manifest | others
 
     @pytest.mark.parametrize("jar", ["bridge", "seats"])
     def test_name_classes_of_no_jar_that_may_be_absent(self, built: Path, tmp_path: Path, jar: str) -> None:
@@ -189,6 +191,12 @@ def test_the_py4j_jar_is_that_of_the_installed_package() -> None:
 
     assert __version__ in py4j_jar().name
     assert "py4j/ClientServer.class" in names(py4j_jar())
+
+
+def test_the_licence_in_the_jar_is_that_of_the_installed_py4j() -> None:
+    (theirs,) = (each.read_text() for each in files("py4j") or () if each.name.startswith("LICENSE"))
+    # the years before it differ between releases
+    assert LICENCE.read_text().partition("reserved.")[2] == theirs.partition("reserved.")[2] != ""
 
 
 def test_every_kind_of_constant_is_passed_over_on_the_way_to_names() -> None:
