@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+ROOTS = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md")
+PAGES = [*(ROOT / each for each in ROOTS), *sorted((ROOT / "docs").glob("*.md"))]
 FENCE = re.compile(r"^ *```.*?^ *```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\((?!\w+:)([^)#]*)(?:#([^)]*))?\)")
 

@@ -52,6 +52,7 @@ MEGABYTES = 158
 """What the jars of a release weigh, the smaller 2.6 less."""
 COMPILER = Artefact("org.eclipse.jdt", "ecj", "3.33.0")
 """Eclipse's compiler; the last line of releases that Java 11 runs."""
+COMPILER_SHA256 = "f7686c4960cf70c2ebc5c500a73a8cfc04541b730c18f1c5c21329889b137f45"
 
 
 class Jars(NamedTuple):
@@ -228,7 +229,8 @@ def _compiler(java: Java) -> list[str | Path]:
     """The command of a compiler: the JDK's javac, else Eclipse's, which needs only a Java runtime."""
     if java.compiler:
         return [*java.javac(), "--release", str(BYTECODE)]
-    return [java.program, *BRIEF, "-jar", resolve(COMPILER), "-source", str(BYTECODE), "-target", str(BYTECODE)]
+    compiler = resolve(COMPILER, sha256=COMPILER_SHA256)
+    return [java.program, *BRIEF, "-jar", compiler, "-source", str(BYTECODE), "-target", str(BYTECODE)]
 
 
 def _members(jar: Path) -> Iterator[tuple[str, bytes]]:
