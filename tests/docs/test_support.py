@@ -31,7 +31,7 @@ def rows(heading):
     return [each for each in found if each[1] not in ("support", "---")]
 
 
-def tested(heading, what):
+def named_as_tested(heading, what):
     """Numbers of versions that a section calls tested."""
     named = " ".join(version for version, support in rows(heading) if support == "tested" and what in version)
     return set(re.findall(r"\d+(?:\.\d+)+", named))
@@ -44,7 +44,7 @@ def test_each_row_has_one_of_three_words():
 
 
 def test_the_pythons_that_are_tested_are_those_of_the_matrix_and_of_the_package():
-    found = tested("Python and systems", "Python")
+    found = named_as_tested("Python and systems", "Python")
     assert found == {f"3.{each}" for each in re.findall(r"py3(\d+)-", " ".join(MATRIX))}
     assert found == {each.rpartition(" ")[2] for each in PROJECT["classifiers"] if "Python :: 3." in each}
     assert PROJECT["requires-python"] == f">={min(found)}"
@@ -56,14 +56,14 @@ def test_the_sparks_that_are_tested_are_those_of_the_matrix():
     lines = TOX["testenv:py{311,312,313}-spark{350,35,400,43}"]["deps"].split("\n")
     needs = dict(line.split(": pyspark==") for line in lines if line)
     assert {f"spark{each}" for each in factors} == needs.keys()
-    assert tested("Spark", "Spark 3.5") == {".".join(each.split(".")[:2]) for each in needs.values()}
+    assert named_as_tested("Spark", "Spark 3.5") == {".".join(each.split(".")[:2]) for each in needs.values()}
     (bound,) = (each for each in PROJECT["optional-dependencies"]["spark"] if each.startswith("pyspark"))
     assert bound == "pyspark>=3.5,<5"
     assert dict(rows("Spark"))["Spark 3.4 and older"] == "refused"
 
 
 def test_the_storms_that_are_tested_have_a_lock_file():
-    assert tested("Storm", "Storm") == {*versions()}
+    assert named_as_tested("Storm", "Storm") == {*versions()}
     assert TOX["testenv:storm264"]["set_env"] == "HEADWORKS_TEST_STORM = 2.6.4"
     assert STORM == "2.8.3"
 
@@ -106,7 +106,7 @@ def test_a_container_is_on_the_page_and_on_a_python_that_is_tested(file):
     text = file.read_text()
     assert f"`{file.relative_to(ROOT)}`" in PAGE
     assert re.search(r"^FROM docker.io/library/python:([\d.]+)-slim$", text, re.M)[1] == min(
-        tested("Python and systems", "Python")
+        named_as_tested("Python and systems", "Python")
     )
     extras = re.findall(r"whl\)\[(\w+)\]", text)
     assert extras

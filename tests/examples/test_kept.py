@@ -28,7 +28,7 @@ def path(tmp_path):
 def test_it_is_found_by_its_entry_point(path):
     found = headworks("plugins", "acme", "--json", **path)
     assert found.returncode == 0, found.stderr
-    assert "most room left" in found.stdout
+    assert [each["name"] for each in json.loads(found.stdout)] == ["resource", "spread"]
 
 
 def test_it_plans_with_its_options(path):
@@ -39,7 +39,7 @@ def test_it_plans_with_its_options(path):
         plans.append(json.loads(done.stdout))
     assert [each["status"] for each in plans] == ["ok", "ok"]
     assert plans[0]["assignment"].keys() == plans[1]["assignment"].keys() != set()
-    assert plans[0]["scores"]["nodes_used"] > plans[1]["scores"]["nodes_used"]
+    assert plans[0]["assignment"] != plans[1]["assignment"]
 
 
 @pytest.mark.slow
