@@ -1,4 +1,4 @@
-"""A release is one version: in `pyproject.toml`, in its tag and in the changelog; it can be cited."""
+"""A release is one version: in `pyproject.toml`, in its tag and in the changelog."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import tomllib
 from pathlib import Path
 
 import pytest
-import yaml
 
 from headworks import PluginHost
 
@@ -65,13 +64,3 @@ def test_the_changelog_is_short_and_honest():
 def test_the_built_in_schedulers_are_in_the_changelog():
     line = re.search(r"^- Built in: (.*)$", CHANGES, re.MULTILINE)[1]
     assert sorted(re.findall(r"`([\w-]+)`", line)) == [*PluginHost.load().schedulers]
-
-
-def test_the_citation_is_of_this_project_and_names_a_paper_for_each_package_of_a_paper():
-    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text())
-    assert (cited["cff-version"], cited["type"], cited["license"]) == ("1.2.0", "software", PROJECT["license"])
-    assert cited["authors"] == PROJECT["authors"]
-    assert "version" not in cited
-    scopes = {name for each in cited["references"] for name in each["scope"].split(", ")}
-    assert scopes == {"dstorm", "otd", "hetero", "sps", "dps"} <= {*PluginHost.load().schedulers}
-    assert all(each["title"] and each["authors"] for each in cited["references"])
