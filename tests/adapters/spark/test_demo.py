@@ -42,7 +42,7 @@ def test_the_page_s_figures_of_the_offline_question_are_those_of_its_plans():
 
     def planned(slowdown):
         asked = attrs.evolve(request, limits=attrs.evolve(request.limits, slowdown=slowdown))
-        rows = compare(asked, SCHEDULERS).rows
+        rows = compare(asked, SCHEDULERS).plans
         assert [row.plan.status for row in rows] == ["ok"] * 3
         times = [f"{row.plan.scores.batch_seconds / alone.batch_seconds:.2f}" for row in rows]
         return times, [f"{100 * row.plan.scores.share:.0f}" for row in rows]
