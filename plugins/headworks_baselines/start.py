@@ -21,11 +21,7 @@ def start(problem: Problem, *, rebalance: bool) -> Room:
         problem: The request as arrays.
         rebalance: Whether running tasks that may move are placed anew.
     """
-    room = problem.room()
-    if not rebalance:
-        for task in np.flatnonzero((problem.current >= 0) & (room.node_of < 0)).tolist():
-            room.place(task, int(problem.current[task]))
-    return room
+    return problem.room(None if rebalance else problem.current)
 
 
 def waiting(problem: Problem, room: Room, topology: int) -> NDArray[np.int64]:

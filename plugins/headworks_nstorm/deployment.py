@@ -73,9 +73,7 @@ def deal(problem: Problem, *, workers: bool = False) -> tuple[NDArray[np.int64],
     Returns:
         Node of each executor, and its worker by number, -1 where that is not decided; both int64 (n,).
     """
-    room, number = problem.room(), np.full(problem.n, -1, dtype=np.int64)
-    for task in np.flatnonzero((problem.current >= 0) & (problem.fixed < 0)).tolist():
-        room.place(task, int(problem.current[task]))
+    room, number = problem.room(problem.current), np.full(problem.n, -1, dtype=np.int64)
     asked = [each.workers for each in sorted(problem.request.topologies, key=lambda each: each.id)]
     waiting = sorted(set(problem.topology[room.node_of < 0].tolist()))
     share = max(1, int(room.free_slots.clip(0).sum()) // max(len(waiting), 1))

@@ -57,9 +57,7 @@ class Feasibility:
         self._guard = options.high_load if options.guard else np.inf
         self._kept = options.capacity == "kept"
         self._stays = frozenset(long_queues(problem, options).tolist() if options.guard else ())
-        self._room = problem.room()
-        for executor in np.flatnonzero((self.node_of >= 0) & (problem.fixed < 0)).tolist():
-            self._room.place(executor, int(self.node_of[executor]))
+        self._room = problem.room(self.node_of)
         self._lowest: dict[int, Ints] = {}
 
     def groups(self, executors: Ints) -> Iterator[tuple[Ints, Ints]]:

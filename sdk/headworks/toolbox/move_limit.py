@@ -62,9 +62,7 @@ def best_moves(problem: Problem, node_of: NDArray[np.int64]) -> NDArray[np.int64
         Node index of each task: at most `limits.max_moves` of those that run are elsewhere.
     """
     limit = problem.request.limits.max_moves or 0
-    at, room = problem.current.copy(), problem.room()
-    for task in np.flatnonzero((at >= 0) & (problem.fixed < 0)).tolist():
-        room.place(task, int(at[task]))
+    at, room = problem.current.copy(), problem.room(problem.current)
     waits = (at >= 0) & (problem.fixed < 0) & (node_of >= 0) & (node_of != at)
     best, least = at.copy(), _standing(problem, at)
     stride = -(-limit // LOOKS)
@@ -123,9 +121,7 @@ def _gains(
 
 def _with_new(problem: Problem, at: NDArray[np.int64], node_of: NDArray[np.int64]) -> NDArray[np.int64]:
     """Running tasks as they are, new ones on the nodes of a placement, or else on the first with room."""
-    room = problem.room()
-    for task in np.flatnonzero((at >= 0) & (problem.fixed < 0)).tolist():
-        room.place(task, int(at[task]))
+    room = problem.room(at)
     for task in np.flatnonzero((problem.current < 0) & (problem.fixed < 0)).tolist():
         fits = room.fits(task)
         if fits.any():

@@ -28,9 +28,7 @@ def repair(problem: Problem, node_of: NDArray[np.int64], nodes: Sequence[int]) -
     Returns:
         Node index of each task, -1 for those that are still left. Placed tasks stay placed.
     """
-    room = problem.room()
-    for task in np.flatnonzero((node_of >= 0) & (problem.fixed < 0)).tolist():
-        room.place(task, int(node_of[task]))
+    room = problem.room(node_of)
     shuffle = _Shuffle(problem, room, nodes)
     for task in np.flatnonzero((node_of < 0) & (problem.fixed < 0)).tolist():
         if not shuffle.add(task):

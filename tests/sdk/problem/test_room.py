@@ -92,3 +92,46 @@ def test_tasks_that_are_alike_are_placed_together_as_one_by_one(asked, data):
     assert [room.fits(task).tolist() for task in range(problem.n)] == [
         other.fits(task).tolist() for task in range(problem.n)
     ]
+
+
+def state(room, problem):
+    """All that a room says."""
+    return (
+        room.free.tolist(),
+        room.free_slots.tolist(),
+        room.node_of.tolist(),
+        [room.fits(task).tolist() for task in range(problem.n)],
+        [room.topologies_on(node) for node in range(problem.m)],
+    )
+
+
+@given(requests(), st.data())
+def test_a_copy_is_in_the_same_state_and_changes_by_itself(asked, data):
+    problem = Problem.of(asked)
+    room = problem.room()
+    free = np.flatnonzero(problem.fixed < 0).tolist() if problem.m else []
+
+    def fill(room, part):
+        for task in part:
+            room.place_if_fits(task, data.draw(st.integers(0, problem.m - 1)))
+
+    fill(room, free[::2])
+    before, other = state(room, problem), room.copy()
+    assert state(other, problem) == before
+    fill(other, free[1::2])
+    for task in free[::2]:
+        if other.node_of[task] >= 0:
+            other.remove(task)
+    assert state(room, problem) == before
+    assert state(other, problem) == state(problem.room(other.node_of), problem)
+
+
+@given(requests(), st.data())
+def test_a_room_may_begin_with_a_placement(asked, data):
+    problem = Problem.of(asked)
+    drawn = data.draw(st.lists(st.integers(-1, problem.m - 1), min_size=problem.n, max_size=problem.n))
+    room = problem.room()
+    for task in np.flatnonzero(problem.fixed < 0).tolist():
+        if drawn[task] >= 0:
+            room.place(task, drawn[task])
+    assert state(problem.room(np.array(drawn, dtype=np.int64)), problem) == state(room, problem)

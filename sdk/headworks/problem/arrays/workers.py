@@ -17,10 +17,11 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections import Counter
+from copy import copy
 from functools import cached_property
 from itertools import groupby
 from operator import mul
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import attrs
 import numpy as np
@@ -263,6 +264,12 @@ class Workers:
         self._taken = [0] * problem.m
         self._packed = problem.packings
         self._numbers: list[dict[Load, int]] = [{} for _ in self.limit]
+
+    def copy(self) -> Self:
+        """The same workers, which change apart from these; numbers of workers by load are shared."""
+        other = copy(self)
+        vars(other).update(_loads=[each.copy() for each in self._loads], _taken=self._taken.copy())
+        return other
 
     def taken(self, node: int) -> int:
         """Number of slots of a node that its workers take."""

@@ -222,11 +222,9 @@ def _left_out(problem: Arrays, decided: tuple[Reason, ...]) -> NDArray[np.bool_]
 def _to_free_slots(problem: Arrays, node_of: NDArray[np.int64], target: dict[int, Slot]) -> NDArray[np.int64]:
     """Move tasks for which constraints within workers leave no slot on their node to nodes with a free one."""
     lost = [task for task in np.flatnonzero((node_of >= 0) & (problem.fixed < 0)).tolist() if task not in target]
-    room, left = Room(problem), problem.slots.copy()
+    room, left = Room(problem, node_of), problem.slots.copy()
     for slot in set(target.values()):
         left[problem.node_index[slot.node]] -= 1
-    for task in np.flatnonzero((node_of >= 0) & (problem.fixed < 0)).tolist():
-        room.place(task, int(node_of[task]))
     for task in lost:
         room.remove(task)
         fits = room.fits(task) & (left > 0)
@@ -240,9 +238,7 @@ def _unplaced(problem: Arrays, node_of: NDArray[np.int64], decided: tuple[Reason
     missing = np.flatnonzero((node_of < 0) & ~_left_out(problem, decided)).tolist()
     if not missing:
         return list(decided)
-    room = Room(problem)
-    for task in np.flatnonzero((node_of >= 0) & (problem.fixed < 0)).tolist():
-        room.place(task, int(node_of[task]))
+    room = Room(problem, node_of)
     reasons = [*decided, *(_why(problem, task, room) for task in missing[:SHOWN])]
     if len(missing) > SHOWN:
         message = f"{len(missing) - SHOWN} more of {problem.n} tasks are unplaced"

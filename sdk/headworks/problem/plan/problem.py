@@ -51,9 +51,13 @@ class Problem(Arrays):
         _ = self.task_index  # tasks are shared: their ids are read before anybody else has them
         request.views[self.measured] = copied(self, request)
 
-    def room(self) -> Room:
-        """Free capacity and slots, with every fixed task in its place."""
-        return Room(self)
+    def room(self, node_of: NDArray[np.int64] | None = None) -> Room:
+        """Free capacity and slots, with every fixed task in its place.
+
+        Args:
+            node_of: Where the other tasks begin, int64 (n,), -1 for those without a node; all of them by default.
+        """
+        return Room(self, node_of)
 
     @cached_property
     def rules(self) -> tuple[PlacementRule, ...]:

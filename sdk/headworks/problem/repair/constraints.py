@@ -467,9 +467,7 @@ def _relaxed(
     own = _limit(rule)
     limits: list[int | None] = [] if own is None else [own + more for more in range(1, min(FURTHER, len(tasks)) + 1)]
     for limit in [*limits, None]:
-        room = Room(problem, (ConstraintRule(problem, problem.constraints.without(rule, limit=limit)),))
-        for task in np.flatnonzero((node_of >= 0) & (problem.fixed < 0)).tolist():
-            room.place(task, int(node_of[task]))
+        room = Room(problem, node_of, (ConstraintRule(problem, problem.constraints.without(rule, limit=limit)),))
         nodes = [_place(room, task) for task in tasks]
         if nodes and min(nodes) >= 0:
             return limit, nodes[0]

@@ -123,7 +123,7 @@ def _free(problem: Arrays, batches: tuple[Batch, ...], rules: tuple[PlacementRul
 
     Of several topologies a task goes, of the nodes that are free first, to that which has least to do in all.
     """
-    room, load = Room(problem, rules), np.zeros(problem.m)
+    room, load = Room(problem, rules=rules), np.zeros(problem.m)
     for batch in batches:
         work, speed = batch.work, batch.speed.tolist()
         for tasks in batch.stages:

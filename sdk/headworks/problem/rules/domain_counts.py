@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from copy import copy
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -27,6 +28,12 @@ class DomainCounts:
         self._component: list[int] = component.tolist()
         rules = constraints.counted
         self.held = [np.zeros((len(rule.names), rule.groups), dtype=np.int64) for rule in rules]
+
+    def copy(self) -> Self:
+        """The same counts, which change apart from these."""
+        other = copy(self)
+        other.held = [each.copy() for each in self.held]
+        return other
 
     def open_to(self, task: int, free: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Nodes that no hard constraint closes to one more task, bool (m,).

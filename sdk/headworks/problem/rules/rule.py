@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, Self
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -34,6 +34,9 @@ class Tally(Protocol):
 
     def change(self, task: int, node: int, count: int = 1) -> None:
         """Tasks like this one come to a node, or go for a negative count."""
+
+    def copy(self) -> Self:
+        """The same counts, which change apart from these."""
 
 
 class PlacementRule(Protocol):

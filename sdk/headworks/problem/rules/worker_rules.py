@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from copy import copy
 from itertools import groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -126,6 +127,13 @@ class WorkerNeeds:
         self._parts = {topology: [part for _, part in some] for topology, some in groupby(pairs, itemgetter(0))}
         # a topology that is not on a node yet takes one worker there
         self._further: NDArray[np.int64] = np.ones((max(self._component, default=-1) + 1, problem.m), dtype=np.int64)
+
+    def copy(self) -> Self:
+        """The same counts, which change apart from these."""
+        other = copy(self)
+        # the dictionaries within `_on` are replaced, never changed
+        vars(other).update({name: vars(self)[name].copy() for name in ("_left", "_on", "_need", "_further")})
+        return other
 
     def change(self, task: int, node: int, count: int = 1) -> None:
         """Tasks like this one come to a node, or go for a negative count."""

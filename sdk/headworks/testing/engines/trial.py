@@ -193,11 +193,8 @@ def placing(request: Request) -> Plan:
         SkipRule: A task has no room.
     """
     problem = Problem.of(request)
-    room = problem.room()
-    waiting = (room.node_of < 0) & (problem.current < 0)
-    for task in ((room.node_of < 0) & (problem.current >= 0)).nonzero()[0].tolist():
-        room.place(task, int(problem.current[task]))
-    for task in waiting.nonzero()[0].tolist():
+    room = problem.room(problem.current)
+    for task in (room.node_of < 0).nonzero()[0].tolist():
         nodes = room.fits(task).nonzero()[0]
         if not nodes.size:
             raise SkipRule(f"no node has room for {problem.task_ids[task]}: give an application with room")
