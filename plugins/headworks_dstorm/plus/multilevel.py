@@ -1,7 +1,6 @@
 """The multilevel start: tasks that exchange most become one, a placement of few such groups is refined as they divide.
 
-After Karypis, Kumar: A Fast and High Quality Multilevel Scheme for Partitioning Irregular Graphs (1998): matching by
-heavy edges, here with the rating of Sanders, Schulz (KaFFPa, 2011), rate over the sizes of both.
+The scheme is that of Karypis, Kumar (1998); `headworks.toolbox.graph` coarsens.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ import attrs
 import numpy as np
 
 from headworks.problem import STEP
+from headworks.toolbox.graph import graph
 from headworks_dstorm.plus.anneal import anneal
 from headworks_dstorm.plus.exchange import Exchange
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from headworks.problem import Problem
     from headworks.problem.room.room import Room
+    from headworks.toolbox.graph import Graph
 
     Ints = NDArray[np.int64]
     Floats = NDArray[np.float64]
@@ -33,14 +34,10 @@ PAIRS = 2**18
 FEW = 6
 """Groups for each node at which the coarsening ends. With fewer they do not fill nodes; with more, groups that belong
 together are apart at the start."""
-LARGEST = 0.5
-"""Share of a node's capacity that a group may need, so that a node holds two of them."""
 SLACK = 1.03
 """Share by which a node is fuller than the mean at first, so that a group is not kept out for little."""
 SHRINKS = 0.95
 """A level that has more than this share of the one before is the last: hardly anything may still be joined."""
-MATCHINGS = 3
-"""Rounds of a matching: each time those that chose each other are joined, and others choose again."""
 STEPS, MOST = 120, 100_000
 """Steps of annealing for each group of a level, and for a level at most."""
 COOL = 0.07
@@ -63,20 +60,20 @@ def multilevel(
         Node index of each task, int64 (n,), -1 where nothing fits; None where streams have too many pairs, a rule
         binds single tasks (a constraint, or the limit on batches), or it was to end before anything was placed.
     """
-    coarse = _of_pairs(problem)
-    if coarse is None or problem.rules:
+    if problem.rules or _pairs(problem) > PAIRS:
         return None
-    levels: list[tuple[Problem, Ints]] = []  # a problem and the group of each of its tasks
-    while coarse.n > FEW * problem.m and not ended():
-        group = _matched(coarse)
-        if group.max(initial=0) + 1 > SHRINKS * coarse.n:
+    levels = [graph(problem)]
+    while len(levels[-1]) > FEW * problem.m and not ended():
+        coarser = levels[-1].coarsen()
+        if len(coarser) > SHRINKS * len(levels[-1]):
             break
-        levels.append((coarse, group))
-        coarse = _joined(coarse, group)
+        levels.append(coarser)
     if ended():
         return None
-    node_of = np.full(coarse.n, -1, dtype=np.int64)
+    node_of = np.full(len(levels[-1]), -1, dtype=np.int64)
     while True:
+        level = levels.pop()
+        coarse = _of_vertices(level)
         node_of = _filled(coarse, node_of, nodes)
         node_of = anneal(
             coarse,
@@ -88,21 +85,15 @@ def multilevel(
             hot=COOL,
             ended=ended,
         )
-        if not levels:
-            return node_of
-        coarse, group = levels.pop()
-        node_of = node_of[group]
-        if ended():
-            for _, group in reversed(levels):
-                node_of = node_of[group]
-            return node_of
+        of_tasks = node_of[level.vertex]
+        if not levels or ended():
+            return of_tasks
+        node_of = of_tasks[levels[-1].first]
 
 
 def _filled(problem: Problem, node_of: Ints, nodes: Sequence[int]) -> Ints:
     """Place the tasks without a node: each where its peers are, else node by node those that exchange most."""
-    room, flows = problem.room(), problem.traffic.symmetric
-    for task in np.flatnonzero((node_of >= 0) & (problem.fixed < 0)).tolist():
-        room.place(task, int(node_of[task]))
+    room, flows = problem.room(node_of), problem.traffic.symmetric
     first = (room.node_of < 0).all()
     if not first:
         _join_peers(problem, room)
@@ -159,77 +150,26 @@ def _peers(problem: Problem, task: int) -> tuple[Ints, Ints]:
     return flows.indices[row], flows.rate[row]
 
 
-def _of_pairs(problem: Problem) -> Problem | None:
-    """The problem with all traffic as flows between pairs, None if there are too many."""
-    traffic, blocks = problem.traffic, problem.traffic.blocks
-    widths = (blocks.source_stop - blocks.source_start) * (blocks.target_stop - blocks.target_start)
-    if widths.sum() > PAIRS:
-        return None
-    pairs = [
-        np.stack([each.ravel() for each in np.mgrid[a0:a1, b0:b1]])
-        for a0, a1, b0, b1 in zip(
-            blocks.source_start, blocks.source_stop, blocks.target_start, blocks.target_stop, strict=True
-        )
-    ]
-    own = np.stack([traffic.sparse.sources, traffic.sparse.indices])
-    sources, targets = np.concatenate([*pairs, own], axis=1).astype(np.int64)
-    rate = np.concatenate([np.repeat(blocks.rate, widths), traffic.sparse.rate])
+def _pairs(problem: Problem) -> int:
+    """Pairs of tasks of streams."""
+    blocks = problem.traffic.blocks
+    return int(((blocks.source_stop - blocks.source_start) * (blocks.target_stop - blocks.target_start)).sum())
+
+
+def _of_vertices(level: Graph) -> Problem:
+    """The problem with a task in place of each vertex, its first one, and all traffic as flows between pairs."""
+    problem, edges = level.problem, level.edges
+    blocks = problem.traffic.blocks
     none = attrs.evolve(blocks, **{name: each[:0] for name, each in attrs.asdict(blocks, recurse=False).items()})
-    sparse = traffic.sparse.of(problem.n, sources, targets, rate)
-    return attrs.evolve(problem, traffic=attrs.evolve(traffic, blocks=none, sparse=sparse))
-
-
-def _matched(problem: Problem) -> Ints:
-    """Group of each task: pairs that exchange most for their size, and single tasks; numbers ascend with tasks."""
-    flows = problem.traffic.symmetric
-    most = problem.capacity.max(axis=0, initial=0.0) * LARGEST
-    sizes = (problem.demand / np.where(most > 0, most, 1.0)).max(axis=1, initial=0.0)
-    mean = sizes.mean() or 1.0
-    weight = np.maximum(sizes, mean / 8)
-    one, two = flows.sources, flows.indices
-    rating = flows.rate / (weight[one] * weight[two])
-    may = (problem.fixed[one] < 0) & (problem.fixed[two] < 0) & (problem.topology[one] == problem.topology[two])
-    may &= (problem.demand[one] + problem.demand[two] <= most).all(axis=1)
-    may &= problem.heap[one] + problem.heap[two] <= problem.heap_limit[problem.topology[one]] * LARGEST
-    one, two, rating = one[may], two[may], rating[may]
-    mate = np.arange(problem.n)
-    for _ in range(MATCHINGS):
-        free = (mate[one] == one) & (mate[two] == two)
-        one, two, rating = one[free], two[free], rating[free]
-        if not len(one):
-            break
-        choice = _best(one, two, rating, problem.n)
-        chose = np.flatnonzero(choice >= 0)
-        both = chose[choice[choice[chose]] == chose]
-        mate[both] = choice[both]
-    _, group = np.unique(np.minimum(mate, np.arange(problem.n)), return_inverse=True)
-    return group.reshape(-1).astype(np.int64)
-
-
-def _best(one: Ints, two: Ints, rating: Floats, n: int) -> Ints:
-    """Best peer of each task, -1 for those without; of equals that of a pair with the least key, the same for both."""
-    key = np.minimum(one, two) * np.int64(2654435761) % 1_000_003 + np.maximum(one, two)
-    order = np.lexsort((key, -rating, one))
-    first = order[np.flatnonzero(np.diff(one[order], prepend=-1))]
-    found = np.full(n, -1, dtype=np.int64)
-    found[one[first]] = two[first]
-    return found
-
-
-def _joined(problem: Problem, group: Ints) -> Problem:
-    """The problem of groups in place of tasks."""
-    count = int(group.max()) + 1
-    _, first = np.unique(group, return_index=True)
-    demand = np.stack([_sums(group, column, count) for column in problem.demand.T], axis=1)
-    sparse = problem.traffic.sparse
-    flows = sparse.of(count, group[sparse.sources], group[sparse.indices], sparse.rate)
+    once = edges.sources < edges.indices
+    sparse = edges.of(len(level), edges.sources[once], edges.indices[once], edges.rate[once])
     return attrs.evolve(
         problem,
-        tasks=tuple(problem.tasks[each] for each in first.tolist()),
-        demand=demand,
-        heap=_sums(group, problem.heap, count),
-        traffic=attrs.evolve(problem.traffic, n=count, sparse=flows),
-        **{name: getattr(problem, name)[first] for name in BY_TASK},
+        tasks=tuple(problem.tasks[each] for each in level.first.tolist()),
+        demand=level.weights,
+        heap=level.heap,
+        traffic=attrs.evolve(problem.traffic, n=len(level), blocks=none, sparse=sparse),
+        **{name: getattr(problem, name)[level.first] for name in BY_TASK},
     )
 
 
