@@ -26,10 +26,12 @@ PUBLIC = (
     "headworks.testing",
     "headworks.toolbox.best_response",
     "headworks.toolbox.cancel",
+    "headworks.toolbox.graph",
     "headworks.toolbox.holding",
     "headworks.toolbox.instance_counts",
     "headworks.toolbox.move_limit",
     "headworks.toolbox.repair",
+    "headworks.toolbox.scoring",
     "headworks.toolbox.whole",
 )
 
