@@ -67,6 +67,7 @@ class PlusOptions(Options):
             run on nodes that hold them; one on fewer nodes only has to be better.
         node_cost: Share of all traffic that a node in use counts as. With more, streams are cut to save nodes; with 0
             they are kept whole on as many as it takes.
+        by_price: Whether nodes that state prices count in proportion to these, the mean one as `node_cost`.
         objective: `load` for a plan that bears the load, as far as nodes state what their networks bear, and then has
             little traffic between nodes; `traffic` for the latter alone.
     """
@@ -74,4 +75,5 @@ class PlusOptions(Options):
     steps: int | None = attrs.field(default=None, validator=check.optional(check.ge(0)))
     least_gain: float = attrs.field(default=0.01, validator=[check.ge(0), check.le(1)])
     node_cost: float = attrs.field(default=0.01, validator=[check.ge(0), check.le(1)])
+    by_price: bool = False
     objective: Literal["load", "traffic"] = attrs.field(default="load", validator=check.in_(("load", "traffic")))

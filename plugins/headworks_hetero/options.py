@@ -50,6 +50,9 @@ class PlusOptions:
         budget: Cells of the tables with which the local search finds the best numbers of tasks of two components at
             a time: the same budget gives the same plan on any machine.
         within: Part of the highest rate found that is given up for fewer tasks, as far as Algorithm 2 reaches less.
+        node_cost: Share of the highest rate found that a node in use counts as, where numbers of tasks are chosen.
+            Nodes that are worth less are left; with 0 none is.
+        by_price: Whether nodes that state prices count in proportion to these, the mean one as `node_cost`.
         max_tasks: More tasks than this are not made.
     """
 
@@ -59,4 +62,6 @@ class PlusOptions:
     trials: int = attrs.field(default=400, validator=[check.ge(0), check.le(1_000_000)])
     budget: int = attrs.field(default=150_000_000, validator=[check.ge(0), check.le(100_000_000_000)])
     within: float = attrs.field(default=0.01, validator=[check.ge(0), check.lt(1)])
+    node_cost: float = attrs.field(default=0.0, validator=[check.ge(0), check.le(1)])
+    by_price: bool = False
     max_tasks: int = attrs.field(default=10_000, validator=[check.ge(1), check.le(100_000)])

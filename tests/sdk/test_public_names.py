@@ -30,6 +30,7 @@ PUBLIC = (
     "headworks.toolbox.holding",
     "headworks.toolbox.instance_counts",
     "headworks.toolbox.move_limit",
+    "headworks.toolbox.node_cost",
     "headworks.toolbox.repair",
     "headworks.toolbox.scoring",
     "headworks.toolbox.whole",

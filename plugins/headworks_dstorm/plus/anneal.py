@@ -40,7 +40,7 @@ def anneal(
     *,
     steps: int,
     seed: int,
-    node_cost: int = 0,
+    node_cost: float | Floats = 0,
     limits: LoadLimits | None = None,
     hot: float = HOT,
     ended: Callable[[], bool] = bool,
@@ -58,7 +58,7 @@ def anneal(
         node_of: Where it begins, feasible, int64 (n,); tasks at -1 stay there.
         steps: How many steps to make, about.
         seed: Of all that is random.
-        node_cost: Units of traffic that a node in use counts as.
+        node_cost: Units of traffic that a node in use counts as, whole numbers; one, or one of each node, (m,).
         limits: Loads that what crosses nodes is not to exceed; a unit beyond counts as `links.DEAR` of traffic.
         hot: First temperature; with a low one what is good about the start stays.
         ended: Whether to end now, with the best placement so far.
@@ -92,12 +92,12 @@ class _Walk:
         tasks: int64, tasks that may move and exchange tuples.
     """
 
-    def __init__(self, state: AnnealingState, seed: int, node_cost: int) -> None:
-        self.state, self._node_cost = state, node_cost
+    def __init__(self, state: AnnealingState, seed: int, node_cost: float | Floats) -> None:
+        self.state, self._node_cost = state, np.zeros(state.problem.m) + node_cost
         used = np.flatnonzero(state.held > 0)
         # as many peers as tasks share a node on average: more of its traffic a task cannot have there
         self._reach = state.exchange.best(max(1.0, float(state.held.sum()) / max(1, len(used))))
-        opens = self._reach.max(initial=0.0) > node_cost
+        opens = self._reach.max(initial=0.0) > self._node_cost.min(initial=np.inf)
         self.nodes = np.flatnonzero((state.held > 0) | (state.problem.slots > 0)) if opens else used
         self.tasks = state.tasks[self._reach[state.tasks] > 0]
         self._sums = np.cumsum(self._reach[self.tasks] ** POWER)
@@ -106,7 +106,7 @@ class _Walk:
     def cost(self) -> int:
         """Units of traffic that the placement costs."""
         state, links = self.state, self.state.links
-        nodes = self._node_cost * int((state.held > 0).sum())
+        nodes = int(self._node_cost[state.held > 0].sum())
         beyond = 0 if links is None else DEAR * links.excess()
         return state.problem.traffic.inter_node(state.node_of) + nodes + beyond
 
@@ -128,8 +128,8 @@ class _Walk:
         keep = np.flatnonzero((there >= 0) & (there != state.node_of[task]))
         task, there, share, coin = task[keep], there[keep], shares[3, keep], shares[4, keep]
         fits, gain, reach = state.fits(task, there), state.gain(task, there), self._reach[task]
-        emptied = state.held[state.node_of[task]] == 1
-        nodes = emptied.astype(np.float64) - (state.held[there] == 0)
+        here = state.node_of[task]
+        nodes = self._node_cost[here] * (state.held[here] == 1) - self._node_cost[there] * (state.held[there] == 0)
         other = np.full(len(task), -1, dtype=np.int64)
         # where there is no room a task from there may come here; where heap limits may leave none, every other time
         swaps = np.flatnonzero(~(fits & (state.plenty(there) | (coin < 0.5))) & (state.count[there] > 0))
@@ -140,7 +140,7 @@ class _Walk:
         # the heat is that of the one with less traffic, unless it has none
         theirs = self._reach[two]
         reach[swaps] = np.where(theirs > 0, np.minimum(reach[swaps], theirs), reach[swaps])
-        gain += self._node_cost * nodes
+        gain += nodes
         if state.links is not None:
             gain += DEAR * state.links.relief(task, there, other)
         # Metropolis: u < exp(gain / heat) for a uniform u is gain > -heat * e for an exponential e

@@ -50,7 +50,7 @@ def anneal_chains(
     problem: Problem,
     starts: Sequence[NDArray[np.int64]],
     *,
-    node_cost: int,
+    node_cost: float | Floats,
     limits: LoadLimits | None = None,
     steps: int,
     seed: int,
@@ -63,7 +63,7 @@ def anneal_chains(
     Args:
         problem: The problem, small enough for `NodeCosts.of`.
         starts: Node index of each task, int64 (n,), -1 for a task without one; at least one.
-        node_cost: Units of traffic that a node in use counts as.
+        node_cost: Units of traffic that a node in use counts as; one, or one of each node, float64 (m,).
         limits: Loads that what crosses nodes is not to exceed.
         steps: Steps of each chain in an annealing.
         seed: Of all that is random.
@@ -106,10 +106,10 @@ class _Chains:
         problem: Problem,
         costs: NodeCosts,
         starts: Sequence[Ints],
-        node_cost: int,
+        node_cost: float | Floats,
         dice: np.random.Generator,
     ) -> None:
-        self._costs, self._node_cost, self._dice = costs, float(node_cost), dice
+        self._costs, self._node_cost, self._dice = costs, np.zeros(problem.m) + node_cost, dice
         self._tasks = np.flatnonzero(costs.movable)
         self._topology = problem.topology
         self._sums = np.cumsum(costs.rates, axis=1)
@@ -118,7 +118,7 @@ class _Chains:
         self.at = np.stack([self._whole(starts[row % len(starts)]) for row in range(CHAINS)])
         self._weigh_all(problem.m)
         mean = float(self._reach[self._tasks].mean())
-        self._price = max(mean, self._node_cost, 1.0) * np.geomspace(CHEAP, DEAR, CHAINS)
+        self._price = max(mean, float(self._node_cost.max()), 1.0) * np.geomspace(CHEAP, DEAR, CHAINS)
 
     def _whole(self, start: Ints) -> Ints:
         """A start with the tasks that have no node on random ones."""
@@ -156,7 +156,7 @@ class _Chains:
     def cheapest(self, least: float = np.inf) -> tuple[Ints | None, float]:
         """The placement without excess that costs least, and what it costs; None if none costs less than `least`."""
         fits = np.flatnonzero(~self.excess.any(axis=1))
-        cost = self._node_cost * self.used[fits].sum(axis=1) - self.local[fits].sum(axis=1)
+        cost = self.used[fits] @ self._node_cost - self.local[fits].sum(axis=1)
         if not len(fits) or cost.min() >= least:
             return None, np.inf
         return self.at[fits[cost.argmin()]].copy(), float(cost.min())
@@ -176,11 +176,13 @@ class _Chains:
         )
         used = sets.any(axis=1).reshape(2, -1)
         both = (self.local, self.excess, self.used)
-        won, more, nodes = (
+        won, more = (
             new.sum(axis=0) - old[rows, here] - old[rows, there]
-            for new, old in zip((local, excess, used), both, strict=True)
+            for new, old in zip((local, excess), both[:2], strict=True)
         )
-        cost = self._node_cost * nodes - won + self._price * more
+        opened = [new * 1.0 - self.used[rows, node] for new, node in zip(used, (here, there), strict=True)]
+        nodes = self._node_cost[here] * opened[0] + self._node_cost[there] * opened[1]
+        cost = nodes - won + self._price * more
         # Metropolis: u < exp(-cost / heat) for a uniform u is cost < heat * e for an exponential e
         heat = temperature * self._reach[task] * self._dice.standard_exponential(CHAINS)
         made = np.flatnonzero((cost <= heat) & (here != there))

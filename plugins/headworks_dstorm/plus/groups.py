@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from headworks.problem import Problem
-    from headworks_dstorm.plus.exchange import Exchange, Ints
+    from headworks_dstorm.plus.exchange import Exchange, Floats, Ints
 
 WHOLE, NEAR = 0.5, 0.6
 """Shares of the steps in which a group is of a topology, not of a component, and goes to a node that its topology uses
@@ -32,7 +32,7 @@ def regroup(
     *,
     steps: int,
     seed: int,
-    node_cost: int = 0,
+    node_cost: float | Floats = 0,
     ended: Callable[[], bool] = bool,
 ) -> Ints:
     """Move groups as long as that wins traffic or nodes; where there is no room, a group from there comes back.
@@ -45,7 +45,7 @@ def regroup(
         node_of: Where it begins, feasible, int64 (n,); tasks at -1 stay there.
         steps: Changes to weigh.
         seed: Of all that is random.
-        node_cost: Units of traffic that a node in use counts as.
+        node_cost: Units of traffic that a node in use counts as; one, or one of each node, float64 (m,).
         ended: Whether to end now, with what was won.
 
     Returns:
@@ -64,8 +64,8 @@ def regroup(
 class _Groups:
     """Random changes of a placement by groups, of which those that win are made."""
 
-    def __init__(self, state: AnnealingState, seed: int, node_cost: int) -> None:
-        self.state, self._node_cost = state, node_cost
+    def __init__(self, state: AnnealingState, seed: int, node_cost: float | Floats) -> None:
+        self.state, self._node_cost = state, np.zeros(state.problem.m) + node_cost
         self._dice = np.random.Generator(np.random.PCG64(seed))
         self._first = np.searchsorted(state.problem.topology, np.arange(len(state.problem.topology_ids) + 1))
 
@@ -133,7 +133,8 @@ class _Groups:
             # what tasks of a group exchange stays on one node, though each by itself would leave it
             gain += float(state.gain(tasks, np.full(len(tasks), node)).sum()) + self._between(tasks, tasks)
         if not len(back):
-            gain += self._node_cost * (int(state.held[here] == len(group)) - int(state.held[there] == 0))
+            gain += float(self._node_cost[here] * (state.held[here] == len(group)))
+            gain -= float(self._node_cost[there] * (state.held[there] == 0))
         return gain
 
     def _between(self, some: Ints, others: Ints) -> float:

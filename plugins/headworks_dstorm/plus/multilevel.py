@@ -45,14 +45,14 @@ COOL = 0.07
 
 
 def multilevel(
-    problem: Problem, nodes: Sequence[int], *, node_cost: int, seed: int, ended: Callable[[], bool] = bool
+    problem: Problem, nodes: Sequence[int], *, node_cost: float | Floats, seed: int, ended: Callable[[], bool] = bool
 ) -> Ints | None:
     """Place tasks by levels.
 
     Args:
         problem: The problem.
         nodes: Nodes to fill, in this order.
-        node_cost: Units of traffic that a node in use counts as.
+        node_cost: Units of traffic that a node in use counts as; one, or one of each node, float64 (m,).
         seed: Of all that is random.
         ended: Whether to end now.
 

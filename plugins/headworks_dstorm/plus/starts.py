@@ -2,8 +2,8 @@
 
 Placements are compared by tasks without a node, then by the load that nodes bear where they state a bandwidth or the
 cost of transfers is known, then by traffic between nodes and nodes in use together, then by nodes in use and their
-price (`Candidate.cost`). A node counts as much as the share `node_cost` of all traffic. No placement overloads a
-node; where what runs does, it is not among them.
+price (`Candidate.cost`). A node counts as much as the share `node_cost` of all traffic, or in proportion to its price.
+No placement overloads a node; where what runs does, it is not among them.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from headworks.toolbox.cancel import on_cancel
 from headworks.toolbox.move_limit import beside_running, plan_within_limit
+from headworks.toolbox.node_cost import node_shares
 from headworks.toolbox.repair import repair
 from headworks_dstorm.availability import by_availability
 from headworks_dstorm.fast import place
@@ -94,7 +95,7 @@ class Candidate:
         nodes: Nodes in use.
         price: Sum of their prices, 0 for those that state none.
         total: Units of all traffic.
-        node_cost: What a node in use counts as, in millionths of all traffic.
+        nodes_worth: What the nodes in use count as, in millionths of all traffic.
     """
 
     origin: str
@@ -105,7 +106,7 @@ class Candidate:
     nodes: int
     price: float
     total: int
-    node_cost: int
+    nodes_worth: int
 
     @property
     def cost(self) -> tuple[int, float, int, int, float]:
@@ -115,7 +116,7 @@ class Candidate:
     @property
     def weight(self) -> int:
         """Traffic and nodes together, in millionths of a unit."""
-        return MILLION * self.traffic + self.nodes * self.node_cost * self.total
+        return MILLION * self.traffic + self.nodes_worth * self.total
 
 
 def improve(problem: Problem, options: PlusOptions) -> Plan:
@@ -329,13 +330,16 @@ def _walked(
     return regroup(problem, exchange, found, steps=groups, seed=seed, node_cost=node_cost, ended=ended.is_set)
 
 
-def _node_cost(problem: Problem, options: PlusOptions) -> int:
-    """Units of traffic that a node in use counts as."""
-    return problem.traffic.total * _millionths(options) // MILLION
+def _node_cost(problem: Problem, options: PlusOptions) -> NDArray[np.float64]:
+    """Units of traffic that each node in use counts as, whole numbers, float64 (m,)."""
+    total = problem.traffic.total
+    return np.array([total * each // MILLION for each in _millionths(problem, options)], dtype=np.float64)
 
 
-def _millionths(options: PlusOptions) -> int:
-    return round(options.node_cost * MILLION)
+def _millionths(problem: Problem, options: PlusOptions) -> list[int]:
+    """Millionths of all traffic that each node in use counts as."""
+    shares = node_shares(problem, options.node_cost, by_price=options.by_price)
+    return [round(each * MILLION) for each in shares.tolist()]
 
 
 def _part(problem: Problem, steps: int, number: int, of: int) -> int:
@@ -380,7 +384,7 @@ def _candidate(problem: Problem, options: PlusOptions, origin: str, node_of: NDA
     node_of = problem.repair(node_of)
     placed = node_of[node_of >= 0]
     fullest = problem.load(node_of).max(initial=0.0) if options.objective == "load" else 0.0
-    used = np.unique(placed)
+    used, millionths = np.unique(placed), _millionths(problem, options)
     return Candidate(
         origin=origin,
         node_of=node_of,
@@ -390,7 +394,7 @@ def _candidate(problem: Problem, options: PlusOptions, origin: str, node_of: NDA
         nodes=len(used),
         price=float(problem.prices[used].sum()),
         total=problem.traffic.total,
-        node_cost=_millionths(options),
+        nodes_worth=sum(millionths[each] for each in used.tolist()),
     )
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from headworks.problem import Problem
 from headworks.problem.arrays.profiles import OVER
 from headworks.toolbox.best_response import fewest_tasks
 from headworks.toolbox.instance_counts import InstanceCounts
+from headworks.toolbox.node_cost import node_shares
 from headworks_hetero.first_assignment import first_assignment
 from headworks_hetero.maximize_throughput import maximize_throughput
 from headworks_hetero.options import Options
@@ -15,6 +17,7 @@ from headworks_hetero.planning import NO_PROFILES, NO_TUPLES, at_most, highest, 
 from headworks_hetero.plus.batch_additions import maximize_throughput_in_batches
 from headworks_hetero.plus.best_response import GAIN
 from headworks_hetero.plus.exchange import exchange
+from headworks_hetero.plus.fewer_nodes import on_fewer_nodes
 from headworks_hetero.plus.packing import packed
 from headworks_hetero.plus.search import search
 from headworks_hetero.plus.start import first_tasks
@@ -62,14 +65,30 @@ def improved(request: Request, options: PlusOptions) -> Plan:
     better = packed(instances, known, request.seed, options.trials, options.max_tasks)
     starts = starts if better is None else [*starts, better]
     counts = search(instances, starts, request.seed, options.budget, options.max_tasks)
-    best = rate = model.max_factor(counts, free)
-    if not math.isfinite(rate):
+    if not math.isfinite(model.max_factor(counts, free)):
         return instances.plan(counts, max(known, 1.0), NO_LIMIT)
-    if not rate > 0:
+    if not model.max_factor(counts, free) > 0:
         return at_most(instances, counts, "no placement was found that leaves CPU for tuples")
-    counts = fewest_tasks(instances, counts, max(best * (1 - options.within), printed) * (1 - OVER))
+    return _fewest(instances, counts, options, known, printed)
+
+
+def _fewest(instances: InstanceCounts, counts: Counts, options: PlusOptions, known: float, printed: float) -> Plan:
+    """The plan of counts of the highest rate, on fewer nodes and with fewer tasks as far as the options want that.
+
+    Args:
+        known: The rate from which the search began, as a factor of the stated rates.
+        printed: The rate of Algorithm 2, below which fewer tasks alone do not go.
+    """
+    model, free = instances.profiled, instances.free.clip(min=0.0)
+    best = rate = model.max_factor(counts, free)
+    if options.node_cost > 0:
+        shares = node_shares(Problem.of(instances.request), options.node_cost, by_price=options.by_price)
+        instances, counts = on_fewer_nodes(instances, counts, shares, budget=options.budget, most=options.max_tasks)
+        printed, rate = 0.0, model.max_factor(counts, free)
+    counts = fewest_tasks(instances, counts, max(rate * (1 - options.within), printed) * (1 - OVER))
     rate = model.max_factor(counts, free)
-    said = f"; {rate / best:.1%} of the highest rate found, with fewer tasks" if rate < best * (1 - GAIN) else ""
+    fewer = "nodes and tasks" if options.node_cost else "tasks"
+    said = f"; {rate / best:.1%} of the highest rate found, with fewer {fewer}" if rate < best * (1 - GAIN) else ""
     return instances.plan(counts, rate, f"{int(counts.sum())} tasks; refined from {known / rate:.1%} of the rate{said}")
 
 

@@ -248,6 +248,36 @@ def test_ten_thousand_tasks_on_a_thousand_machines_take_less_than_the_deadline()
     assert 5_000 < sum(plan.parallelism.values()) <= 10_000
 
 
+def test_a_node_that_adds_less_than_it_is_worth_is_left():
+    """Two machines alike bear half of the rate each: one is left where it is worth more than that."""
+    request = profiled([[0.1, 0.1]])
+    one, both = (run(request, node_cost=cost) for cost in (0.6, 0.4))
+    assert (one.scores.nodes_used, both.scores.nodes_used) == (1, 2)
+    assert one.scores.throughput == pytest.approx(both.scores.throughput / 2, rel=0.02)
+
+
+def test_of_two_machines_alike_the_dear_one_is_left():
+    request = profiled([[0.1, 0.1]])
+    nodes = [attrs.evolve(each, price=price) for each, price in zip(request.cluster.nodes, (3.0, 1.0), strict=True)]
+    dear, cheap = (each.id for each in nodes)
+    request = attrs.evolve(request, cluster=Cluster(nodes=tuple(nodes)))
+    for options, expected in (({"node_cost": 0.45}, {dear, cheap}), ({"node_cost": 0.45, "by_price": True}, {cheap})):
+        plan = run(request, **options)
+        assert {slot.node for slot in plan.assignment.values()} == expected
+
+
+@pytest.mark.parametrize("shape", cases(SHAPES, 1))
+def test_the_more_a_node_is_worth_the_fewer_are_used_and_the_lower_is_the_rate(shape):
+    request = micro_benchmark(shape, (2, 2, 2), 5.0)
+    plans = [run(request, node_cost=cost) for cost in (0.0, 0.1, 0.3, 1.0)]
+    assert all(plan.status is Status.OK for plan in plans)
+    used = [plan.scores.nodes_used for plan in plans]
+    assert used == sorted(used, reverse=True)
+    assert used[0] > used[-1] == 1
+    rates = [plan.scores.throughput for plan in plans]
+    assert all(rate <= rates[0] for rate in rates)
+
+
 def test_it_ends_when_it_is_told_to():
     request = micro_benchmark("star", (2, 2, 2), 5.0)
     assert improved(request, PlusOptions(budget=0)).status is Status.OK

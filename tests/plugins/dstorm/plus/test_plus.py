@@ -266,6 +266,18 @@ def test_annealing_opens_a_node_where_that_saves_more_traffic_than_a_node_is_wor
         assert (len(set(node_of.tolist())), problem.traffic.inter_node(node_of) == 0) == (nodes_used, nodes_used == 3)
 
 
+def test_nodes_count_by_their_price_where_that_is_asked():
+    """A dear node holds two pipelines, and two cheap ones one each: none has traffic between nodes."""
+    parts = [component("a", 1, 50.0, kind=Kind.SPOUT, rate=100.0), component("b", 1, 50.0)]
+    streams = (Stream(source="a", target="b"),)
+    nodes = [machine("dear", 200.0, price=8.0), machine("one", price=1.0), machine("two", price=1.0)]
+    asked = request(nodes, [topology(name, *parts, streams=streams) for name in "tu"])
+    host = PluginHost.load(["dstorm-plus"])
+    for by_price, used in ((False, {"dear"}), (True, {"one", "two"})):
+        plan = host.schedule("dstorm-plus", asked, {"node_cost": 0.1, "by_price": by_price})
+        assert ({slot.node for slot in plan.assignment.values()}, plan.scores.share) == (used, 0.0)
+
+
 def test_under_a_move_limit_it_consolidates_a_pipeline_a_round():
     asked = pipelines(4)
     for left in (3, 2, 1, 1):
