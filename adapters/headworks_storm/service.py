@@ -202,8 +202,10 @@ def serve(
 
 def _roomy(request: Request, fill: float | None) -> Request:
     """The request with a wish for headroom; its deadline holds for all plans that this takes."""
-    limits = request.limits
-    return attrs.evolve(request, limits=attrs.evolve(limits, fill=fill, deadline=limits.deadline / FILL_DEADLINES))
+    if fill is None:
+        return request
+    deadline = request.limits.deadline / FILL_DEADLINES
+    return attrs.evolve(request, limits=attrs.evolve(request.limits, fill=fill, deadline=deadline))
 
 
 def _actions(

@@ -8,7 +8,7 @@ import attrs
 
 from headworks.errors import EngineError
 from headworks.hooks import Description, hookimpl
-from headworks.model import FILL, Cluster, Kind, NodeSample, Observation, Request, Resources, Stream
+from headworks.model import FILL, FILL_DEADLINES, Cluster, Kind, NodeSample, Observation, Request, Resources, Stream
 from headworks.model.rates import stream_rates
 from headworks.model.scaling import at_offered_load, declared_from_measured
 from headworks.plugins.headroom import beside_planned
@@ -63,11 +63,13 @@ class Deputy:
         nodes = tuple(
             attrs.evolve(each, bandwidth=self.bandwidths.get(each.hostname)) for each in request.cluster.nodes
         )
-        limits = attrs.evolve(request.limits, fill=self.declared.limits.fill or FILL)
+        # Nimbus waits for all plans that headroom takes, and no longer.
+        deadline = request.limits.deadline / FILL_DEADLINES
+        limits = attrs.evolve(request.limits, fill=self.declared.limits.fill or FILL, deadline=deadline)
         told = known(request, self.declared)
         told = told if self.pilot is None else piloted(told, self.pilot)
         asked = attrs.evolve(told, cluster=Cluster(nodes=nodes), limits=limits, seed=self.seed)
-        plan = self.host.schedule(self.scheduler, asked)
+        plan = self.host.schedule(self.scheduler, asked, stretch=1.0)
         self.planned |= {task: slot.node for task, slot in plan.assignment.items()}
         return plan
 
