@@ -144,13 +144,18 @@ class Component:
         return self.demand.memory if self.heap is None else self.heap
 
 
+LOCAL = "local-or-shuffle"
+"""Grouping of a stream that a task sends to tasks of its own worker where there are any."""
+
+
 @attrs.frozen(kw_only=True)
 class Stream:
     """The tuples that one component sends to another.
 
     Attributes:
-        grouping: `shuffle`, `fields`, `local-or-shuffle`, `partial-key` (spread over the target's tasks),
-            `all` (every tuple to every task), `global` (all tuples to the lowest task), `direct`.
+        grouping: `shuffle`, `fields`, `partial-key` (spread over the target's tasks), `local-or-shuffle` (spread over
+            those in the sender's worker, where there are any), `all` (every tuple to every task), `global` (all tuples
+            to the lowest task), `direct`.
         fanout: `copy` sends each tuple that the source emits down this stream as well as every other (Storm);
             `split` shares the source's output evenly with its other `split` streams.
         rate: Tuples per second on this stream; computed from spout rates and selectivities if absent.

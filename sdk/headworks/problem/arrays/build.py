@@ -9,7 +9,7 @@ import numpy as np
 
 from headworks.model import Metrics
 from headworks.model.rates import stream_rates
-from headworks.model.topology import CORE, TUPLE_BYTES
+from headworks.model.topology import CORE, LOCAL, TUPLE_BYTES
 from headworks.model.validate import check_request
 from headworks.problem.arrays import traffic
 from headworks.problem.arrays.arrays import STEP, Arrays
@@ -185,7 +185,10 @@ def _traffic(
             continue
         rates = stream_rates(topology)
         for stream, rate in zip(topology.streams, rates, strict=True):
-            uniform += _uniform(stream, rate * _weight(stream, unit), topology.id, ranges)
+            if stream.grouping == LOCAL:
+                flows += _paired(stream, rate * _weight(stream, unit), topology.id, ranges)
+            else:
+                uniform += _uniform(stream, rate * _weight(stream, unit), topology.id, ranges)
     return traffic.build(len(tasks), uniform, flows, unit)
 
 
@@ -226,6 +229,28 @@ def _uniform(
         return []
     copies = n_receivers if stream.grouping == "all" else 1
     return [(senders, receivers, rate * copies / (n_senders * n_receivers))]
+
+
+def _paired(
+    stream: Stream, rate: float, topology: str, ranges: dict[tuple[str, str], traffic.Range]
+) -> list[tuple[int, int, float]]:
+    """A stream that stays in its worker where it can: each task sends to its share of the receivers alone.
+
+    So a plan that puts each task beside its share gives the stream what the engine makes of it: nothing leaves, and
+    every receiver has as much. Spread over all receivers, all senders could be on one node, and most receivers idle.
+    """
+    (a0, a1), (b0, b1) = ranges[topology, stream.source], ranges[topology, stream.target]
+    senders, receivers = a1 - a0, b1 - b0
+    if not senders or not receivers or rate <= 0:
+        return []
+    # In units of 1 / (senders * receivers), a sender has `receivers` of them, and a receiver `senders`.
+    cuts = sorted({*range(0, senders * receivers, receivers), *range(0, senders * receivers, senders)})
+    ends = [*cuts[1:], senders * receivers]
+    part = rate / (senders * receivers)
+    return [
+        (a0 + start // receivers, b0 + start // senders, part * (end - start))
+        for start, end in zip(cuts, ends, strict=True)
+    ]
 
 
 def _even(

@@ -120,15 +120,23 @@ final class SnapshotTopology {
         }
     }
 
-    /** A fields grouping without fields is Storm's global grouping. */
-    private static String word(Grouping grouping) {
+    /**
+     * A fields grouping without fields is Storm's global grouping. Shuffle that minds the load, as by default, sends to
+     * tasks of its own worker while there are any that keep up.
+     */
+    private String word(Grouping grouping) {
         switch (grouping.getSetField()) {
+            case SHUFFLE: return mindsLoad() ? "local-or-shuffle" : "shuffle";
             case FIELDS: return grouping.get_fields().isEmpty() ? "global" : "fields";
             case LOCAL_OR_SHUFFLE: return "local-or-shuffle";
             case CUSTOM_OBJECT:
             case CUSTOM_SERIALIZED: return "custom";
             default: return grouping.getSetField().getFieldName();
         }
+    }
+
+    private boolean mindsLoad() {
+        return !Boolean.TRUE.equals(topology.getConf().get(Config.TOPOLOGY_DISABLE_LOADAWARE_MESSAGING));
     }
 
     private void assignment() throws IOException {
