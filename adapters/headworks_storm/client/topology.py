@@ -19,10 +19,9 @@ COMMON = 2
 """Field of SpoutSpec and Bolt: their ComponentCommon."""
 INPUTS, PARALLELISM, CONF = 1, 3, 4
 """Fields of ComponentCommon: GlobalStreamId -> Grouping, parallelism hint, JSON configuration."""
-FIELDS, SHUFFLE = 1, 2
 GROUPINGS = {
-    FIELDS: "fields",
-    SHUFFLE: "shuffle",
+    1: "fields",
+    2: "shuffle",
     3: "all",
     4: "none",
     5: "direct",
@@ -32,8 +31,6 @@ GROUPINGS = {
 }
 """Fields of the union Grouping."""
 
-LOAD_UNMINDED = "topology.disable.loadaware.messaging"
-"""Key of a topology whose shuffle groupings spread tuples over all tasks."""
 CPU = "topology.component.cpu.pcore.percent"
 ON_HEAP = "topology.component.resources.onheap.memory.mb"
 OFF_HEAP = "topology.component.resources.offheap.memory.mb"
@@ -63,7 +60,7 @@ def topology_of(name: str, code: Struct, conf: Mapping[str, Any]) -> Topology:
         return Topology(
             id=name,
             components=components,
-            streams=tuple(_streams(code, minds_load=conf.get(LOAD_UNMINDED) is not True)),
+            streams=tuple(_streams(code)),
             owner=conf.get("topology.submitter.user"),
             priority=int(conf.get("topology.priority") or 0),
             workers=int(conf.get("topology.workers") or 1),
@@ -97,7 +94,7 @@ def _resources(conf: Mapping[str, Any]) -> dict[str, float]:
     return {name: float(amount) for name, amount in (plain | (conf.get(DECLARED) or {})).items()}
 
 
-def _streams(code: Struct, *, minds_load: bool) -> Iterator[Stream]:
+def _streams(code: Struct) -> Iterator[Stream]:
     for field in (SPOUTS, BOLTS):
         for target, component in code.get(field, []):
             for stream, grouping in component[COMMON].get(INPUTS, []):
@@ -105,17 +102,12 @@ def _streams(code: Struct, *, minds_load: bool) -> Iterator[Stream]:
                     source=stream[1].decode(),
                     target=target.decode(),
                     name=stream[2].decode(),
-                    grouping=_grouping(grouping, minds_load=minds_load),
+                    grouping=_grouping(grouping),
                     rate=1.0,
                 )
 
 
-def _grouping(union: Struct, *, minds_load: bool) -> str:
-    """Name of the one field that is set; a fields grouping without fields is Storm's global grouping.
-
-    Shuffle that minds the load sends to tasks of its own worker while there are any that keep up.
-    """
+def _grouping(union: Struct) -> str:
+    """Name of the one field that is set; a fields grouping without fields is Storm's global grouping."""
     ((field, value),) = union.items()
-    if field == SHUFFLE and minds_load:
-        return "local-or-shuffle"
-    return "global" if field == FIELDS and not value else GROUPINGS[field]
+    return "global" if field == 1 and not value else GROUPINGS[field]
