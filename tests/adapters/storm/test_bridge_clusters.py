@@ -36,11 +36,18 @@ def racks(nodes):
 
 
 def said(topology):
-    """What both a file and Nimbus say of a topology; Nimbus does not name components without executors."""
+    """What both a file and Nimbus say of a topology; Nimbus does not name components without executors.
+
+    A file has the word of the topology's author, Nimbus what shuffle does where it minds the load.
+    """
     placed = [each for each in topology.components if each.parallelism]
     components = {each.id: (each.kind, each.parallelism, each.demand, each.task_heap) for each in placed}
     streams = [each for each in topology.streams if {each.source, each.target} <= components.keys()]
-    return components, sorted((e.source, e.target, e.name, e.grouping) for e in streams), topology.worker_heap
+    return components, sorted(map(_words, streams)), topology.worker_heap
+
+
+def _words(stream):
+    return stream.source, stream.target, stream.name, stream.grouping.removeprefix("local-or-")
 
 
 # The others are larger, and pass the same way.

@@ -121,7 +121,13 @@ def traffic_of(grouping, metrics=None, **stream):
 
 @pytest.mark.parametrize(
     ("grouping", "to_each"),
-    [("shuffle", (20, 20, 20)), ("fields", (20, 20, 20)), ("all", (60, 60, 60)), ("global", (60, 0, 0))],
+    [
+        ("shuffle", (20, 20, 20)),
+        ("fields", (20, 20, 20)),
+        ("local-or-shuffle", (20, 20, 20)),
+        ("all", (60, 60, 60)),
+        ("global", (60, 0, 0)),
+    ],
 )
 def test_groupings_say_what_each_receiver_gets(grouping, to_each):
     traffic = traffic_of(grouping)
@@ -129,6 +135,16 @@ def test_groupings_say_what_each_receiver_gets(grouping, to_each):
         traffic.inter_node(np.array([0, 0, *(1 if task == each else 0 for each in range(3))])) for task in range(3)
     ]
     assert [units / traffic.scale for units in found] == pytest.approx(list(to_each))
+
+
+def test_what_stays_in_its_worker_is_nothing_between_nodes_that_have_their_share_of_both_ends():
+    parts = component("lines", 4, kind="spout", rate=80.0), component("split", 8)
+    stream = Stream(source="lines", target="split", grouping="local-or-shuffle")
+    traffic = Problem.of(request([node("n")], [topology("t", *parts, streams=(stream,))])).traffic
+    assert traffic.of_tasks[:, :4].tolist() == [[20 * traffic.scale] * 4, [0] * 4]
+    assert traffic.of_tasks[:, 4:].tolist() == [[0] * 8, [10 * traffic.scale] * 8]
+    assert traffic.inter_node(np.array([0, 0, 1, 2, 0, 0, 0, 0, 1, 1, 2, 2])) == 0
+    assert traffic.inter_node(np.array([0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 2, 2])) == 40 * traffic.scale
 
 
 def test_measured_flows_replace_the_declared_streams_of_their_topology():
