@@ -143,6 +143,17 @@ def test_what_nimbus_says_is_read_and_what_is_answered_is_done(
     ]
 
 
+def test_a_shuffle_that_minds_no_load_goes_to_all_tasks(
+    cluster: Any, schedule: Callable[[], Any], tmp_path: Path
+) -> None:
+    cluster.getTopologies().getById("wc-1").getConf().put("topology.disable.loadaware.messaging", True)
+    placing = Placing({"count": Slot("s1", 6700), "word": Slot("s2", 6701)})
+    with Bridge(placing, tmp_path / "endpoint.json"):
+        schedule()
+    ((scheduled,),) = (asked.scheduled for asked in placing.rounds)
+    assert [each.grouping for each in scheduled.topology.streams] == ["shuffle"]
+
+
 def test_the_next_round_shows_what_was_done(schedule: Callable[[], Any], tmp_path: Path) -> None:
     placing = Placing({"count": Slot("s1", 6700), "word": Slot("s2", 6701)})
     with Bridge(placing, tmp_path / "endpoint.json"):
