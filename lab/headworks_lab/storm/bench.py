@@ -47,6 +47,8 @@ SETTLE = 5.0
 """The last of them, within the bounds of the nodes, in which queues get as long as they stay."""
 LATE = 1.5
 """Seconds after the window in which the last reports come."""
+PATIENT = {"nimbus.monitor.freq.secs": 10, "headworks.timeout.ms": 9000}
+"""Storm's own time between two rounds, which a local cluster makes shorter: planner and workers share the cores here."""
 CONF = {"topology.max.spout.pending": 500, "topology.stats.sample.rate": 0.2, "topology.message.timeout.secs": 120}
 """Of each spout's task 500 tuples are under way at most: what a placement does not bear waits at the source, and times
 out nowhere. Of a fifth of the tuples Storm measures the latency, four times as many as by itself."""
@@ -194,7 +196,9 @@ class StormBench:
             self._running.callback(shutil.rmtree, folder, ignore_errors=True)
             host = PluginHost.load([OWN]).with_plugin(NAME, self._deputy)
             LOG.info("starting a cluster of %d supervisors", len(nodes))
-            cluster = experiment(host, supervisors(asked), folder, scheduler=NAME, fill=None, apart=bounded)
+            cluster = experiment(
+                host, supervisors(asked), folder, scheduler=NAME, fill=None, conf=PATIENT, apart=bounded
+            )
             self._cluster = self._running.enter_context(cluster)
             self._nodes = nodes
         return self._cluster
