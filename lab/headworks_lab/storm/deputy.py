@@ -8,7 +8,18 @@ import attrs
 
 from headworks.errors import EngineError
 from headworks.hooks import Description, hookimpl
-from headworks.model import FILL, FILL_DEADLINES, Cluster, Kind, NodeSample, Observation, Request, Resources, Stream
+from headworks.model import (
+    FILL,
+    FILL_DEADLINES,
+    Cluster,
+    Kind,
+    NodeSample,
+    Observation,
+    Request,
+    Resources,
+    Status,
+    Stream,
+)
 from headworks.model.rates import stream_rates
 from headworks.model.scaling import at_offered_load, declared_from_measured
 from headworks.plugins.headroom import beside_planned
@@ -38,7 +49,7 @@ class Deputy:
         seed: Seed of its plans.
         bandwidths: Bytes/s of each node, by its host, where that is known.
         pilot: What was measured of the workload in an earlier run, None to plan with what it declares.
-        planned: Node of each task by the last plan that has it.
+        planned: Node of each task by the last whole plan that has it.
     """
 
     host: PluginHost = attrs.field(factory=PluginHost)
@@ -70,7 +81,8 @@ class Deputy:
         told = told if self.pilot is None else piloted(told, self.pilot)
         asked = attrs.evolve(told, cluster=Cluster(nodes=nodes), limits=limits, seed=self.seed)
         plan = self.host.schedule(self.scheduler, asked, stretch=1.0)
-        self.planned |= {task: slot.node for task, slot in plan.assignment.items()}
+        if plan.status is Status.OK:  # else a topology has no room, and Storm's own scheduler starts it, as in life
+            self.planned |= {task: slot.node for task, slot in plan.assignment.items()}
         return plan
 
     def require_obeyed(self, seen: Observation) -> None:
@@ -82,7 +94,7 @@ class Deputy:
         Raises:
             EngineError: Some run elsewhere: Storm's own scheduler placed them, as the answer was late.
         """
-        strayed = sum(self.planned.get(task) != slot.node for task, slot in seen.assignment.items())
+        strayed = sum(self.planned.get(task, slot.node) != slot.node for task, slot in seen.assignment.items())
         if strayed:
             raise EngineError(
                 f"{strayed} of {len(seen.assignment)} tasks run where Storm's own scheduler put them, as "
