@@ -48,7 +48,7 @@ SETTLE = 5.0
 LATE = 1.5
 """Seconds after the window in which the last reports come."""
 PATIENT = {"nimbus.monitor.freq.secs": 10, "headworks.timeout.ms": 9000}
-"""Storm's own time between two rounds, which a local cluster makes shorter: planner and workers share the cores here."""
+"""Storm's own time between two rounds, which a local cluster cuts: here the planner shares the cores with workers."""
 CONF = {"topology.max.spout.pending": 500, "topology.stats.sample.rate": 0.2, "topology.message.timeout.secs": 120}
 """Of each spout's task 500 tuples are under way at most: what a placement does not bear waits at the source, and times
 out nowhere. Of a fifth of the tuples Storm measures the latency, four times as many as by itself."""
