@@ -24,6 +24,7 @@ from headworks_dstorm.availability import by_availability
 from headworks_dstorm.fast import place
 from headworks_dstorm.plus.anneal import HOT, anneal
 from headworks_dstorm.plus.chains import CHAINS, anneal_chains
+from headworks_dstorm.plus.close import CloseStreams
 from headworks_dstorm.plus.exchange import Exchange
 from headworks_dstorm.plus.fill import fill
 from headworks_dstorm.plus.groups import regroup
@@ -33,7 +34,7 @@ from headworks_dstorm.plus.whole import MANY, mostly_whole, whole
 from headworks_dstorm.settling import runs, schedule, settled
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from headworks.model import Plan
     from headworks.problem import Problem
@@ -64,6 +65,9 @@ CHAIN, LONGEST = 16, 512
 
 LEVELS, NEAR = 5, 0.98
 """Limits of links that are tried, at most, where no placement keeps all; the last ones are nearer than that share."""
+
+CLOSEST = 3
+"""Placements that are improved one task after the other, where streams stay in their worker."""
 
 AS_MANY = 500
 """Steps of annealing for each change of groups after it, which takes as long as some 50 of them."""
@@ -133,7 +137,12 @@ def improve(problem: Problem, options: PlusOptions) -> Plan:
     ended = Event()
     on_cancel(ended.set)
     starts = list(_starts(problem, options, ended))
-    found = [*starts, *_annealed(problem, options, starts, ended)]
+    close = CloseStreams.of(problem) if options.objective == "load" else None
+    if close is None:
+        found = [*starts, *_annealed(problem, options, starts, ended)]
+    else:
+        first = list(_as_spread(problem, options, close, starts, ended))
+        found = [*first, *_as_spread(problem, options, close, _annealed(problem, options, starts, ended), ended)]
     best = min(found, key=lambda each: each.cost)
     running = _running(problem, options)
     if running is not None and not _pays(running, best, options.least_gain):
@@ -149,6 +158,23 @@ def improve(problem: Problem, options: PlusOptions) -> Plan:
             return plans[-1]
     plans += _other_plans(problem, options, best, ended)
     return min(plans, key=partial(_worth, problem, options))
+
+
+def _as_spread(
+    problem: Problem, options: PlusOptions, close: CloseStreams, found: Iterable[Candidate], ended: Event
+) -> Iterator[Candidate]:
+    """Candidates by the load that nodes get where streams stay in their worker, and what the best of them become."""
+
+    def judged(origin: str, node_of: NDArray[np.int64]) -> Candidate:
+        made = _candidate(problem, options, origin, node_of)
+        fullest, traffic = close.judge(made.node_of)
+        return attrs.evolve(made, excess=max(fullest - 1.0, 0.0), traffic=traffic)
+
+    every = [*(judged(each.origin, each.node_of) for each in found), judged("spread", close.spread())]
+    yield from every
+    for each in sorted(every, key=lambda each: each.cost)[:CLOSEST]:
+        if each.excess and not ended.is_set():
+            yield judged(f"{each.origin}, relieved", close.improved(each.node_of, ended.is_set))
 
 
 def _other_plans(problem: Problem, options: PlusOptions, best: Candidate, ended: Event) -> Iterator[Plan]:

@@ -117,28 +117,6 @@ def test_no_other_scheduler_finds_a_plan_that_bears_clearly_more_load(seed):
     assert borne(found["dstorm-plus"]) >= 0.99 * max(map(borne, found.values()))
 
 
-@pytest.mark.parametrize("rate", [0.5, 20.0])
-def test_spouts_are_beside_the_bolts_that_they_shuffle_to(rate):
-    """All spouts on one node bear as much by even streams, and leave the bolts of the other nodes without a tuple."""
-    parts = (
-        component("lines", 4, 3.0, kind=Kind.SPOUT, rate=1000.0),
-        component("split", 8, 6.0, selectivity=9.0),
-        component("count", 8, 7.0),
-    )
-    streams = (
-        Stream(source="lines", target="split", grouping="local-or-shuffle"),
-        Stream(source="split", target="count", grouping="fields"),
-    )
-    nodes = [attrs.evolve(node(name, 50.0), bandwidth=rate * MBIT) for name in "abc"]
-    asked = request(nodes, [topology("t", *parts, streams=streams)])
-    plan = HOST.schedule("dstorm-plus", attrs.evolve(asked, limits=Limits(deadline=20.0, fill=0.8)))
-    assert plan.status is Status.OK
-    where = {
-        part.id: {plan.assignment[f"t/{part.id}/{index}"].node for index in range(part.parallelism)} for part in parts
-    }
-    assert where["split"] == where["lines"]
-
-
 def test_the_objective_of_before_is_traffic_alone():
     asked = attrs.evolve(narrow(7), limits=Limits(deadline=20.0))
     load, traffic = (HOST.schedule("dstorm-plus", asked, {"objective": each}) for each in ("load", "traffic"))

@@ -1,0 +1,130 @@
+"""Streams that stay in their worker: loads counted tuple by tuple, and placements that only get better."""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+
+import attrs
+import numpy as np
+import pytest
+
+from headworks.model import Flow, Kind, Limits, Metrics, Stream
+from headworks.plugins.host import PluginHost
+from headworks.problem import Problem
+from headworks_dstorm.plus.close import CloseStreams
+from small_requests import component, node, request, topology
+
+MBIT = 125_000.0
+NODES = 3
+GROUPINGS = ("fields", "all", "global", "local-or-shuffle")
+
+
+def word_count(seed):
+    """Two topologies of three components with tasks at random, on three nodes with narrow networks."""
+    dice = random.Random(f"close {seed}")
+    made = []
+    for name in "tu":
+        parts = (
+            component("lines", dice.randint(1, 4), 3.0, kind=Kind.SPOUT, rate=100.0),
+            component("split", dice.randint(1, 6), 4.0, selectivity=3.0),
+            component("tally", dice.randint(1, 6), 5.0),
+        )
+        streams = (
+            Stream(source="lines", target="split", grouping="local-or-shuffle"),
+            Stream(
+                source="split", target="tally", grouping=dice.choice(["fields", "all", "global", "local-or-shuffle"])
+            ),
+        )
+        made.append(topology(name, *parts, streams=streams))
+    nodes = [attrs.evolve(node(f"n{index}", 80.0), bandwidth=MBIT) for index in range(NODES)]
+    return request(nodes, made), dice
+
+
+def counted(asked, where):
+    """CPU of each node, and bytes that leave it and come to it: one portion of each task's work after the other."""
+    cpu, sent, come = ([0.0] * NODES for _ in range(3))
+    for each in asked.topologies:
+        work = defaultdict(float)  # of each task, tuples/s
+        parts = {part.id: part for part in each.components}
+        for index in range(parts["lines"].parallelism):
+            work["lines", index] = 100.0 / parts["lines"].parallelism
+        for stream in each.streams:
+            source, target = parts[stream.source], parts[stream.target]
+            targets = range(target.parallelism)
+            for index in range(source.parallelism):
+                out = work[source.id, index] * (source.selectivity if source.id != "lines" else 1.0)
+                here = where[each.id, source.id, index]
+                near = [to for to in targets if where[each.id, target.id, to] == here]
+                chosen = {"global": [0], "local-or-shuffle": near or list(targets)}.get(stream.grouping, list(targets))
+                part = out if stream.grouping == "all" else out / len(chosen)
+                for to in chosen:
+                    there = where[each.id, target.id, to]
+                    work[target.id, to] += part
+                    if there != here:
+                        sent[here] += 100 * part
+                        come[there] += 100 * part
+        for part in each.components:
+            total = sum(work[part.id, index] for index in range(part.parallelism))
+            for index in range(part.parallelism):
+                share = work[part.id, index] / total
+                cpu[where[each.id, part.id, index]] += share * part.demand.cpu * part.parallelism
+    return np.array([cpu, sent, come])
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_loads_are_those_of_every_tuple_by_itself(seed):
+    asked, dice = word_count(seed)
+    problem = Problem.of(asked)
+    node_of = np.array([dice.randrange(NODES) for _ in range(problem.n)])
+    where = {
+        (task.topology, task.component, task.index): int(at) for task, at in zip(problem.tasks, node_of, strict=True)
+    }
+    if any(stream.grouping == "global" for each in asked.topologies for stream in each.streams):
+        first = {each: where[each, "tally", 0] for each in "tu"}
+        where |= {key: first[key[0]] for key in where if key[1] == "tally"}
+        node_of = np.array([where[task.topology, task.component, task.index] for task in problem.tasks])
+    close = CloseStreams.of(problem)
+    found = close.loads(node_of).sum(axis=0) / [[1.0], [problem.traffic.scale], [problem.traffic.scale]]
+    assert found == pytest.approx(counted(asked, where), rel=1e-6, abs=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_changes_only_make_the_fullest_node_lighter_and_keep_the_capacity(seed):
+    problem = Problem.of(word_count(seed)[0])
+    close = CloseStreams.of(problem)
+    begin = close.spread()
+    assert (begin >= 0).all()
+    found = close.improved(begin, lambda: False)
+    assert close.judge(found)[0] <= close.judge(begin)[0]
+    assert (problem.used(found) <= problem.capacity).all()
+
+
+def test_measured_flows_are_what_they_are():
+    asked, _ = word_count(0)
+    seen = Metrics(flows=(Flow(source="t/lines/0", target="t/split/0", tuples=1.0, bytes=100.0),))
+    assert CloseStreams.of(Problem.of(attrs.evolve(asked, metrics=seen))) is None
+    plain = tuple(
+        attrs.evolve(each, streams=tuple(attrs.evolve(stream, grouping="fields") for stream in each.streams))
+        for each in asked.topologies
+    )
+    assert CloseStreams.of(Problem.of(attrs.evolve(asked, topologies=plain))) is None
+
+
+def test_no_spouts_are_apart_from_the_bolts_that_they_shuffle_to():
+    """All spouts on one node bear as much by sums over pairs, and leave the bolts of the other nodes without a tuple."""
+    parts = (
+        component("lines", 4, 3.0, kind=Kind.SPOUT, rate=1000.0),
+        component("split", 8, 6.0, selectivity=9.0),
+        component("count", 8, 7.0),
+    )
+    streams = (
+        Stream(source="lines", target="split", grouping="local-or-shuffle"),
+        Stream(source="split", target="count", grouping="fields"),
+    )
+    nodes = [attrs.evolve(node(name, 60.0), bandwidth=0.5 * MBIT) for name in "abc"]
+    asked = request(nodes, [topology("t", *parts, streams=streams)], limits=Limits(deadline=30.0, fill=0.8))
+    host, judge = PluginHost.load(["dstorm-plus", "even"]), CloseStreams.of(Problem.of(asked)).judge
+    found = {name: host.schedule(name, asked) for name in host.schedulers}
+    fullest = {name: judge(Problem.of(asked).node_of(plan.assignment))[0] for name, plan in found.items()}
+    assert fullest["dstorm-plus"] <= 1.05 * fullest["even"]
