@@ -112,7 +112,7 @@ def test_measured_flows_are_what_they_are():
 
 
 def test_no_spouts_are_apart_from_the_bolts_that_they_shuffle_to():
-    """All spouts on one node bear as much by sums over pairs, and leave the bolts of the other nodes without a tuple."""
+    """All spouts on one node bear as much by sums over pairs, and leave the bolts of other nodes without a tuple."""
     parts = (
         component("lines", 4, 3.0, kind=Kind.SPOUT, rate=1000.0),
         component("split", 8, 6.0, selectivity=9.0),
@@ -123,7 +123,8 @@ def test_no_spouts_are_apart_from_the_bolts_that_they_shuffle_to():
         Stream(source="split", target="count", grouping="fields"),
     )
     nodes = [attrs.evolve(node(name, 60.0), bandwidth=0.5 * MBIT) for name in "abc"]
-    asked = request(nodes, [topology("t", *parts, streams=streams)], limits=Limits(deadline=30.0, fill=0.8))
+    asked = request(nodes, [topology("t", *parts, streams=streams)])
+    asked = attrs.evolve(asked, limits=Limits(deadline=30.0, fill=0.8))
     host, judge = PluginHost.load(["dstorm-plus", "even"]), CloseStreams.of(Problem.of(asked)).judge
     found = {name: host.schedule(name, asked) for name in host.schedulers}
     fullest = {name: judge(Problem.of(asked).node_of(plan.assignment))[0] for name, plan in found.items()}
