@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import shutil
 import sys
@@ -13,8 +14,16 @@ from stranger import ROOT, SITE, run
 
 pytestmark = [pytest.mark.slow, pytest.mark.network]
 
-FOUND = {f"3.{minor}": shutil.which(f"python3.{minor}") for minor in range(11, 15)}
-PYTHONS = {version: path for version, path in FOUND.items() if path}
+PYENV = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+"""Before the path: pyenv has programs there that run nothing where another version is chosen."""
+
+
+def find(version):
+    """The program of a version of Python, None if it is not here."""
+    return next(PYENV.glob(f"{version}.*/bin/python{version}"), None) or shutil.which(f"python{version}")
+
+
+PYTHONS = {version: path for minor in range(11, 15) if (path := find(version := f"3.{minor}"))}
 PYTHONS[".".join(platform.python_version_tuple()[:2])] = sys.executable
 GUARD = """
 import os, sys
