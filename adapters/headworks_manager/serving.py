@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from contextlib import AbstractContextManager
 
+    from headworks_local.http_server import HttpServer
     from headworks_manager.database.store import Store
-    from headworks_manager.listening import HttpServer
 
 PORT = 7780
 """Default of the port: one that programs can be told once."""
@@ -121,7 +121,7 @@ def _http(
 ) -> HttpServer:
     try:
         # Starlette and uvicorn cost 0.2 s, which the list of commands does not need.
-        from headworks_manager.listening import HttpServer
+        from headworks_local.http_server import HttpServer
         from headworks_manager.web import application
     except ModuleNotFoundError as error:
         raise EngineError(f"{error.name} is not installed: {how_to_install('manager')}") from None

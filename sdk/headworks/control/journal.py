@@ -249,17 +249,23 @@ def read_journal(path: str | Path) -> Iterator[dict[str, Any]]:
     Raises:
         DocumentError: The file cannot be read.
     """
-    older = Path(path).parent.glob(f"{glob.escape(Path(path).name)}.*")
-    numbers = sorted((int(each.suffix[1:]) for each in older if each.suffix[1:].isdecimal()), reverse=True)
-    for each in (*(_aside(Path(path), number) for number in numbers), Path(path)):
+    for each in journal_files(path):
         try:
             with each.open("rb") as file:
-                yield from filter(None, map(_record, file))
+                yield from filter(None, map(read_record, file))
         except OSError as error:
             raise DocumentError("", f"the journal {each} cannot be read: {error.strerror}") from None
 
 
-def _record(line: bytes) -> dict[str, Any]:
+def journal_files(path: str | Path) -> tuple[Path, ...]:
+    """A journal's files, oldest first: those that it put aside, and itself."""
+    older = Path(path).parent.glob(f"{glob.escape(Path(path).name)}.*")
+    numbers = sorted((int(each.suffix[1:]) for each in older if each.suffix[1:].isdecimal()), reverse=True)
+    return (*(_aside(Path(path), number) for number in numbers), Path(path))
+
+
+def read_record(line: bytes) -> dict[str, Any]:
+    """The record of a line, {} for one that was cut off."""
     try:
         found: dict[str, Any] = json.loads(line) if line.endswith(b"\n") else {}
     except ValueError:

@@ -7,9 +7,9 @@ import schemathesis
 from hypothesis import HealthCheck, settings
 from schemathesis.checks import CHECKS
 
+from headworks_local.http_server import HttpServer
 from headworks_local.private_files import SecretFile, read_or_make_secret
 from headworks_manager.database.history import Author
-from headworks_manager.listening import HttpServer
 from headworks_manager.openapi import described
 from headworks_manager.opening import Stores
 from headworks_manager.rules.indication import Trigger

@@ -16,12 +16,13 @@ import attrs
 import pytest
 
 import headworks_schemas
+from headworks_local import http_server
+from headworks_local.http_server import HttpServer
 from headworks_local.private_files import SecretFile
-from headworks_manager import listening, web
+from headworks_manager import web
 from headworks_manager.database.connection import opened
 from headworks_manager.database.history import Author
 from headworks_manager.database.store import Store
-from headworks_manager.listening import HttpServer
 from headworks_manager.opening import Stores
 from headworks_manager.operations import Setting
 from headworks_manager.web import LARGEST_BODY, application
@@ -273,7 +274,7 @@ def test_a_body_that_does_not_come_is_not_waited_for(tmp_path, monkeypatch):
 
 
 def test_more_connections_than_there_are_places_are_told_to_come_again(tmp_path, monkeypatch):
-    monkeypatch.setattr(listening, "PLACES", 3)
+    monkeypatch.setattr(http_server, "PLACES", 3)
     whole = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
     with nearby(tmp_path) as near, ExitStack() as stack:
         for status in (200, 200, 200, 503):

@@ -1,0 +1,34 @@
+"""`headworks report`: the rounds of a journal as one file for a browser."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from headworks.cli.output import say
+
+
+@click.command("report")
+@click.argument("file", metavar="JOURNAL", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option(
+    *("-O", "--output"),
+    type=click.Path(dir_okay=False, path_type=Path),
+    default="headworks-report.html",
+    show_default=True,
+    help="The page.",
+)
+def command(*, file: Path, output: Path) -> None:
+    """Write the rounds of JOURNAL to one page: where tasks were and went, why, what was promised and measured.
+
+    The page asks nobody for anything: it can be mailed. `headworks watch` shows the same while rounds are written.
+    """
+    # numpy, cattrs and rich cost 0.2 s, which the list of commands does not need.
+    from headworks.control.journal import read_journal
+    from headworks.documents import write_text
+    from headworks.report.decisions import read_decisions
+    from headworks.report.rounds.page import report_page
+
+    decisions = list(read_decisions(read_journal(file)))
+    write_text(output, report_page(decisions, f"Headworks: {file.name}"))
+    say(f"wrote {output}: {len(decisions)} rounds")
