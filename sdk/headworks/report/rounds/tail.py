@@ -99,18 +99,17 @@ class JournalTail:
             self._file = self._open()
 
     def _is_aside(self) -> bool:
-        """Check whether the journal goes on in another file."""
+        """Check whether the journal goes on in another file, and find those that follow this one."""
         if self._files:
             return True
+        mine, files = os.fstat(self._file.fileno()), journal_files(self.path)
         try:
-            now = self.path.stat()
+            found = [(each.stat().st_dev, each.stat().st_ino) for each in files]
         except OSError:
-            return False  # it is being put aside
-        mine = os.fstat(self._file.fileno())
-        if (now.st_dev, now.st_ino) == (mine.st_dev, mine.st_ino):
-            return False
-        self._files.append(self.path)
-        return True
+            return False  # files are being put aside
+        at = (mine.st_dev, mine.st_ino)
+        self._files.extend(files[found.index(at) + 1 :] if at in found else files)
+        return bool(self._files)
 
     def _open(self) -> BinaryIO:
         path = self._files.popleft()
