@@ -7,7 +7,7 @@ from itertools import chain, combinations
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-MARKERS = ("spark", "storm", "network", "slow", "smoke", "matrix", "soak")
+MARKERS = ("spark", "storm", "network", "browser", "slow", "smoke", "matrix", "soak")
 ENVIRONMENTS = ("py", "engines", "more", "soak")
 
 
@@ -22,7 +22,7 @@ def selected(environment):
 def possible():
     """Sets of markers that a test may have: smoke and soak are of engines, and no smoke takes long."""
     for marks in map(set, chain.from_iterable(combinations(MARKERS, size) for size in range(len(MARKERS) + 1))):
-        engine = bool(marks & {"spark", "storm", "network"})
+        engine = bool(marks & {"spark", "storm", "network", "browser"})
         if (engine or not marks & {"smoke", "soak"}) and not ("smoke" in marks and marks & {"matrix", "soak"}):
             yield marks
 

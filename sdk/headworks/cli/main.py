@@ -73,7 +73,7 @@ SECTIONS = {
     "Plan": ("plan", "why", "what-if", "compare", "simulate", "sweep", "workloads", "reproduce"),
     "Run": ("run", "serve", "demo", "spark", "storm", "yarn", "import"),
     "Extend": ("new", "conform", "plugins", "schema"),
-    "Operate": ("doctor", "journal", "priority", "pipeline", "completion"),
+    "Operate": ("doctor", "watch", "report", "journal", "priority", "pipeline", "completion"),
 }
 """Commands by what they are for, in the order of the help. Those of strangers extend Headworks."""
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from headworks.cli.output import say
+from headworks.cli.output import emit, json_option, say
 
 
 @click.command("report")
@@ -18,7 +18,8 @@ from headworks.cli.output import say
     show_default=True,
     help="The page.",
 )
-def command(*, file: Path, output: Path) -> None:
+@json_option
+def command(*, file: Path, output: Path, as_json: bool) -> None:
     """Write the rounds of JOURNAL to one page: where tasks were and went, why, what was promised and measured.
 
     The page asks nobody for anything: it can be mailed. `headworks watch` shows the same while rounds are written.
@@ -31,4 +32,7 @@ def command(*, file: Path, output: Path) -> None:
 
     decisions = list(read_decisions(read_journal(file)))
     write_text(output, report_page(decisions, f"Headworks: {file.name}"))
-    say(f"wrote {output}: {len(decisions)} rounds")
+    if as_json:
+        emit({"page": str(output), "rounds": len(decisions)}, as_json=True)
+    else:
+        say(f"wrote {output}: {len(decisions)} rounds")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import secrets
+import sys
 import threading
 from pathlib import Path
 
 import click
 
-from headworks.cli.output import say
+from headworks.cli.output import emit, json_option, say
 from headworks.cli.parameters import Address
 from headworks.errors import EngineError, how_to_install
 
@@ -24,7 +25,8 @@ from headworks.errors import EngineError, how_to_install
     metavar="HOST:PORT",
     help="Where to listen for a browser; port 0 is any free one.",
 )
-def command(*, file: Path, listen: tuple[str, int]) -> None:
+@json_option
+def command(*, file: Path, listen: tuple[str, int], as_json: bool) -> None:
     """Show the rounds of JOURNAL in a browser while they are written, until Ctrl-C.
 
     The page shows where tasks are and would go, why, and what each plan promised and brought. It changes nothing.
@@ -41,5 +43,7 @@ def command(*, file: Path, listen: tuple[str, int]) -> None:
         hosts = list(dict.fromkeys([listen[0], "127.0.0.1", "localhost"]))
         with HttpServer(application(tail, token, hosts), listen) as server:
             say("Open this address in a browser; who knows its token may look.")
-            click.echo(f"{server.url}/?token={token}")
+            address = f"{server.url}/?token={token}"
+            emit({"address": address}, address, as_json=as_json)
+            sys.stdout.flush()
             threading.Event().wait()  # until a signal
