@@ -46,4 +46,4 @@ def test_it_plans_with_its_options(path):
 def test_it_conforms(path):
     done = headworks("conform", "acme", "--json", **path)
     assert done.returncode == 0, done.stderr
-    assert {row["status"] for row in json.loads(done.stdout)["rows"]} == {"ok", "skipped"}
+    assert {row["status"] for row in json.loads(done.stdout)["rules"]} == {"ok", "skipped"}

@@ -16,6 +16,7 @@ PUBLIC = (
     "headworks.errors",
     "headworks.hooks",
     "headworks.model",
+    "headworks.model.rates",
     "headworks.model.scaling",
     "headworks.problem",
     "headworks.problem.arrays.constraints",

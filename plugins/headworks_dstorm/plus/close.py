@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING
 import attrs
 import numpy as np
 
-from headworks.model import Kind
+from headworks.model import LOCAL, TUPLE_BYTES, Kind
 from headworks.model.rates import stream_rates
-from headworks.model.topology import LOCAL, TUPLE_BYTES
 from headworks.problem import Problem
 
 if TYPE_CHECKING:
@@ -32,6 +31,8 @@ SHARES = 8
 """Times that shares of work are passed on from sources to targets: the longest path that is followed."""
 CHANGES = 60
 """Changes of one placement at most; each takes one try for every pair of nodes and components."""
+DIGITS = 9
+"""Digits of figures that are compared. With more, placements that are equal would differ by how sums are rounded."""
 LEAST = 1e-6
 """A change that lightens the fullest node by less is none."""
 
@@ -125,8 +126,8 @@ class CloseStreams:
 
     def judge(self, node_of: Ints) -> tuple[float, int]:
         """Used share of the fullest node, and units between nodes."""
-        loads = self.loads(node_of).sum(axis=0)
-        return float(self.fullest(loads).max(initial=0.0)), int(loads[1].sum())
+        fullest, share = self._worth(self.loads(node_of).sum(axis=0))
+        return fullest, int(share * self.problem.traffic.total)
 
     def spread(self) -> Ints:
         """A placement with each component spread over nodes by their CPU; -1 where a task finds no room."""
@@ -166,7 +167,9 @@ class CloseStreams:
         return now
 
     def _worth(self, loads: Floats) -> tuple[float, float]:
-        return float(self.fullest(loads).max(initial=0.0)), float(loads[1].sum())
+        """Used share of the fullest node, and what goes between nodes as a share of all; rounded."""
+        share = float(loads[1].sum()) / max(self.problem.traffic.total, 1)
+        return round(float(self.fullest(loads).max(initial=0.0)), DIGITS), round(share, DIGITS)
 
     def _changed(self, loads: Floats, now: Ints, tried: Ints) -> Floats:
         """Loads of another placement: those of topologies of which no task moves stay."""

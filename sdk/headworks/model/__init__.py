@@ -41,17 +41,30 @@ from headworks.model.request import (
     TransferCost,
     Workload,
 )
-from headworks.model.topology import Component, Constraint, ConstraintKind, Kind, Scope, Stream, Task, Topology
+from headworks.model.topology import (
+    LOCAL,
+    TUPLE_BYTES,
+    Component,
+    Constraint,
+    ConstraintKind,
+    Kind,
+    Scope,
+    Stream,
+    Task,
+    Topology,
+)
 from headworks.model.values import FrozenMap, Resources
 
 __all__ = [
     "ENDED_EARLY",
     "FILL",
     "FILL_DEADLINES",
+    "LOCAL",
     "NOT_SEARCHED",
     "NO_PROFILES",
     "STARVED",
     "THREADS",
+    "TUPLE_BYTES",
     "Backlog",
     "Bound",
     "Change",

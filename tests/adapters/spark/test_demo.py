@@ -63,10 +63,10 @@ def test_without_java_the_offline_part_runs_and_the_way_out_is_told(tmp_path):
     assert "Traceback" not in messages
     assert "17" in messages
     assert "java" in messages.lower()
-    rows = json.loads(out)["rows"]
+    rows = json.loads(out)["plans"]
     assert [row["scheduler"] for row in rows] == SCHEDULERS
     assert all(row["plan"]["status"] == "ok" for row in rows)
-    assert json.loads((tmp_path / "headworks-demo" / "demo.json").read_text())["rows"] == rows
+    assert json.loads((tmp_path / "headworks-demo" / "demo.json").read_text())["plans"] == rows
 
 
 @pytest.mark.spark

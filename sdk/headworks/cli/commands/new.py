@@ -96,7 +96,7 @@ def _make(context: click.Context, kind: Example, name: str, folder: Path | None,
     emit(
         {"folder": str(folder), "files": list(files)},
         f"{folder}: {len(files)} files",
-        f"  pip install -e '{folder}\\[test]'",
+        f"  pip install -e '{folder}[test]'",
         f"  {kind.conform.format(name=name)}",
         f"  cd {folder} && pytest",
         as_json=as_json,
