@@ -55,7 +55,7 @@ def test_it_places_what_has_room(number):
 
 @pytest.mark.parametrize("number", [7, 26, 44, 90, 123, 171])
 def test_a_plan_does_not_depend_on_the_unit_of_rates(number):
-    asked = random_request(number)
+    asked = spread(random_request(number))
     thrice = tuple(
         attrs.evolve(
             each,
