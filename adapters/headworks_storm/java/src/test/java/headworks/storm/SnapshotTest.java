@@ -48,7 +48,7 @@ class SnapshotTest {
         assertEquals(768.0, told.get("heap").doubleValue());
         JsonNode bolt = told.get("components").get(0);
         assertEquals("{'id':'bolt-0','type':'bolt','resources':{'cpu.pcore.percent':10.0,'offheap.memory.mb':0.0,"
-            + "'onheap.memory.mb':128.0},'executors':[2,2,3,3],'inputs':[['spout-0','default','shuffle']]}",
+            + "'onheap.memory.mb':128.0},'executors':[2,2,3,3],'inputs':[['spout-0','default','local-or-shuffle']]}",
             bolt.toString().replace('"', '\''));
         assertEquals("spout", told.get("components").get(1).get("type").textValue());
         assertEquals("[[\"gone\",6709],[\"s0\",6700]]", told.get("slots").toString());
