@@ -31,6 +31,8 @@ SHARES = 8
 """Times that shares of work are passed on from sources to targets: the longest path that is followed."""
 CHANGES = 60
 """Changes of one placement at most; each takes one try for every pair of nodes and components."""
+MOST = 1_000
+"""Tasks up to which close streams are judged. A round waits for the spread of more, task after task."""
 DIGITS = 9
 """Digits of figures that are compared. With more, placements that are equal would differ by how sums are rounded."""
 LEAST = 1e-6
@@ -106,10 +108,13 @@ class CloseStreams:
 
     @classmethod
     def of(cls, problem: Problem) -> CloseStreams | None:
-        """Those of a problem; None where there are none, or where flows were measured: these are what they are."""
+        """Those of a problem of up to `MOST` tasks; None where there are none.
+
+        Flows that were measured are what they are.
+        """
         request = problem.request
         local = any(stream.grouping == LOCAL for each in request.topologies for stream in each.streams)
-        if not local or (problem.measured and (request.metrics.flows or request.metrics.streams)):
+        if not local or problem.n > MOST or (problem.measured and (request.metrics.flows or request.metrics.streams)):
             return None
         return cls(problem, tuple(_parts(problem)))
 

@@ -141,7 +141,8 @@ def improve(problem: Problem, options: PlusOptions) -> Plan:
     if close is None:
         found = [*starts, *_annealed(problem, options, starts, ended)]
     else:
-        first = list(_as_spread(problem, options, close, starts, ended))
+        spread = _candidate(problem, options, "spread", close.spread())
+        first = list(_as_spread(problem, options, close, [*starts, spread], ended))
         found = [*first, *_as_spread(problem, options, close, _annealed(problem, options, starts, ended), ended)]
     best = min(found, key=lambda each: each.cost)
     running = _running(problem, options)
@@ -170,7 +171,7 @@ def _as_spread(
         fullest, traffic = close.judge(made.node_of)
         return attrs.evolve(made, excess=max(fullest - 1.0, 0.0), traffic=traffic)
 
-    every = [*(judged(each.origin, each.node_of) for each in found), judged("spread", close.spread())]
+    every = [judged(each.origin, each.node_of) for each in found]
     yield from every
     for each in sorted(every, key=lambda each: each.cost)[:CLOSEST]:
         if each.excess and not ended.is_set():

@@ -16,7 +16,7 @@ import pytest
 from headworks.control.journal import FileJournal, read_journal
 from headworks.errors import DocumentError
 from headworks.report.decisions import read_decisions
-from headworks.report.rounds.live import COOKIE, application
+from headworks.report.rounds.live import application, cookie
 from headworks.report.rounds.page import asset, report_page
 from headworks.report.rounds.scene import moved, scene, summary, why
 from headworks.report.rounds.tail import JournalTail
@@ -166,7 +166,7 @@ def ask(address, path, **headers):
 
 
 def known(address, path):
-    return ask(address, path, Cookie=f"{COOKIE}={TOKEN}")
+    return ask(address, path, Cookie=f"{cookie(TOKEN)}={TOKEN}")
 
 
 def test_who_does_not_know_the_token_sees_nothing(served):
@@ -174,7 +174,7 @@ def test_who_does_not_know_the_token_sees_nothing(served):
         answer, body = ask(served, path)
         assert answer.status == 401, path
         assert b"headworks watch" in body
-    assert ask(served, "/", Cookie=f"{COOKIE}=wrong")[0].status == 401
+    assert ask(served, "/", Cookie=f"{cookie(TOKEN)}=wrong")[0].status == 401
 
 
 def test_the_token_becomes_a_cookie_and_leaves_the_address(served):
@@ -186,7 +186,7 @@ def test_the_token_becomes_a_cookie_and_leaves_the_address(served):
 
 
 def test_another_name_for_this_machine_is_refused(served):
-    answer, _ = ask(served, "/", Host="evil.example", Cookie=f"{COOKIE}={TOKEN}")
+    answer, _ = ask(served, "/", Host="evil.example", Cookie=f"{cookie(TOKEN)}={TOKEN}")
     assert answer.status == 400
 
 
@@ -212,7 +212,7 @@ def test_rounds_come_as_they_are_written(journal, tmp_path):
     path.write_bytes(lines[0])
     tail = JournalTail(path)
     with HttpServer(application(tail, TOKEN, ["127.0.0.1"]), ("127.0.0.1", 0)) as server:
-        asked = urllib.request.Request(f"{server.url}/rounds", headers={"Cookie": f"{COOKIE}={TOKEN}"})
+        asked = urllib.request.Request(f"{server.url}/rounds", headers={"Cookie": f"{cookie(TOKEN)}={TOKEN}"})
         with urllib.request.urlopen(asked, timeout=30) as stream:
             assert [each["record"] for each in event(stream)] == [1]
             threading.Timer(0.1, lambda: path.write_bytes(b"".join(lines))).start()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 import secrets
 from typing import TYPE_CHECKING, Any
@@ -37,7 +38,6 @@ LOOK = 1.0
 """Seconds between two looks at the journal."""
 ALIVE = 15.0
 """Seconds after which a browser hears that the server lives."""
-COOKIE = "headworks-watch"
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -70,6 +70,11 @@ def application(tail: JournalTail, token: str, hosts: list[str]) -> Starlette:
     )
 
 
+def cookie(token: str) -> str:
+    """Name of the cookie that has a token: browsers keep those of one host together, whatever the port."""
+    return f"headworks-{hashlib.sha256(token.encode()).hexdigest()[:8]}"
+
+
 class _Views:
     """Answers to a browser; none is given to one that does not know the token."""
 
@@ -78,7 +83,7 @@ class _Views:
 
     def guarded(self, act: Callable[[Request], Awaitable[Response]]) -> Callable[[Request], Awaitable[Response]]:
         async def answered(request: Request) -> Response:
-            if not self._knows(request.cookies.get(COOKIE, "")):
+            if not self._knows(request.cookies.get(cookie(self._token), "")):
                 raise HTTPException(401, "open the address that `headworks watch` printed, with its token")
             return await act(request)
 
@@ -91,7 +96,7 @@ class _Views:
     async def root(self, request: Request) -> Response:
         if self._knows(request.query_params.get("token", "")):
             answer = RedirectResponse("/", 303)  # so that the token is in no history, and in no link
-            answer.set_cookie(COOKIE, self._token, httponly=True, samesite="strict")
+            answer.set_cookie(cookie(self._token), self._token, httponly=True, samesite="strict")
             return answer
         return await self.guarded(self._page)(request)
 
