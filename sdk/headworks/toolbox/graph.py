@@ -38,9 +38,7 @@ def graph(problem: Problem, vertex: Ints | None = None) -> Graph:
     vertex = np.arange(problem.n) if vertex is None else vertex
     blocks, sparse = problem.traffic.blocks, problem.traffic.sparse
     rows = [np.stack([vertex[sparse.sources], vertex[sparse.indices], sparse.rate])]
-    for a0, a1, b0, b1, rate in zip(
-        blocks.source_start, blocks.source_stop, blocks.target_start, blocks.target_stop, blocks.rate, strict=True
-    ):
+    for a0, a1, b0, b1, rate in blocks:
         one, senders = np.unique(vertex[a0:a1], return_counts=True)
         two, receivers = np.unique(vertex[b0:b1], return_counts=True)
         pairs = (rate * np.outer(senders, receivers)).ravel()

@@ -68,14 +68,7 @@ def _local(problem: Problem, node_of: Ints, count: Callable[[slice], NDArray[np.
     flows = (sparse.rate[(here >= 0) & (here == there)].sum() for here, there in ends)
     found: Ints = np.fromiter(flows, dtype=np.int64, count=len(node_of))
     counts: dict[tuple[int, int], NDArray[np.float64]] = {}  # many streams have one component
-    for a0, a1, b0, b1, rate in zip(
-        blocks.source_start.tolist(),
-        blocks.source_stop.tolist(),
-        blocks.target_start.tolist(),
-        blocks.target_stop.tolist(),
-        blocks.rate.tolist(),
-        strict=True,
-    ):
+    for a0, a1, b0, b1, rate in blocks:
         for side in ((a0, a1), (b0, b1)):
             if side not in counts:
                 counts[side] = count(slice(*side))

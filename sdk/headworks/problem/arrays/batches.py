@@ -140,8 +140,7 @@ class Batch:
         far = reads[sparse.indices] & (target >= 0) & (source >= 0) & (source != target)
         size = np.zeros(m)
         np.add.at(size, target[far], sparse.rate[far])
-        ranges = (blocks.source_start, blocks.source_stop, blocks.target_start, blocks.target_stop, blocks.rate)
-        for a0, a1, b0, b1, rate in zip(*(each.tolist() for each in ranges), strict=True):
+        for a0, a1, b0, b1, rate in blocks:
             if b1 > b0 and reads[b0]:
                 senders, readers = (_count(node_of[first:last], m) for first, last in ((a0, a1), (b0, b1)))
                 size += rate * readers * (senders.sum() - senders)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 
 EXACT_BITS = 46
@@ -36,6 +36,11 @@ class Blocks:
 
     def __len__(self) -> int:
         return len(self.rate)
+
+    def __iter__(self) -> Iterator[tuple[int, int, int, int, int]]:
+        """Each block: the range of its senders, that of its receivers, and the rate of a pair."""
+        columns = (self.source_start, self.source_stop, self.target_start, self.target_stop, self.rate)
+        return zip(*(each.tolist() for each in columns), strict=True)
 
 
 @attrs.frozen(eq=False)
@@ -126,14 +131,7 @@ class Traffic:
         near = at == nodes[self.sparse.indices]
         np.add.at(found, at[near], self.sparse.rate[near])
         blocks = self.blocks
-        for a0, a1, b0, b1, rate in zip(
-            blocks.source_start.tolist(),
-            blocks.source_stop.tolist(),
-            blocks.target_start.tolist(),
-            blocks.target_stop.tolist(),
-            blocks.rate.tolist(),
-            strict=True,
-        ):
+        for a0, a1, b0, b1, rate in blocks:
             # On each node senders * receivers, less the pairs of a task with itself.
             np.add.at(senders, nodes[a0:a1], 1)
             np.add.at(found, nodes[b0:b1], rate * senders[nodes[b0:b1]])
@@ -147,9 +145,7 @@ class Traffic:
         found, blocks = np.zeros((2, self.n), dtype=np.int64), self.blocks
         np.add.at(found[0], self.sparse.sources, self.sparse.rate)
         np.add.at(found[1], self.sparse.indices, self.sparse.rate)
-        for a0, a1, b0, b1, rate in zip(
-            blocks.source_start, blocks.source_stop, blocks.target_start, blocks.target_stop, blocks.rate, strict=True
-        ):
+        for a0, a1, b0, b1, rate in blocks:
             found[0, a0:a1] += rate * (b1 - b0)
             found[1, b0:b1] += rate * (a1 - a0)
             found[:, max(a0, b0) : max(min(a1, b1), max(a0, b0))] -= rate  # no task sends to itself
@@ -177,9 +173,7 @@ class Traffic:
         away = (here >= 0) & (there >= 0) & (here != there)
         np.add.at(found, self.sparse.sources[away], self.sparse.rate[away])
         m = int(node_of.max(initial=-1)) + 1
-        for a0, a1, b0, b1, rate in zip(
-            blocks.source_start, blocks.source_stop, blocks.target_start, blocks.target_stop, blocks.rate, strict=True
-        ):
+        for a0, a1, b0, b1, rate in blocks:
             there = _count(node_of[b0:b1], m)
             placed = np.flatnonzero(node_of[a0:a1] >= 0) + a0
             found[placed] += rate * (there.sum() - there[node_of[placed]])
@@ -189,9 +183,7 @@ class Traffic:
         """Traffic from each node to each other one in tuples/s (or bytes/s), shape (m, m); the diagonal is local."""
         matrix = np.zeros((m, m))
         blocks = self.blocks
-        for a0, a1, b0, b1, rate in zip(
-            blocks.source_start, blocks.source_stop, blocks.target_start, blocks.target_stop, blocks.rate, strict=True
-        ):
+        for a0, a1, b0, b1, rate in blocks:
             senders, receivers = (_count(node_of[start:stop], m) for start, stop in ((a0, a1), (b0, b1)))
             matrix += rate * np.outer(senders, receivers)
             # No task sends to itself: tasks on both sides of the block were counted once with themselves.
