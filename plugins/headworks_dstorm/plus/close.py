@@ -2,8 +2,8 @@
 
 A task sends such a stream to the targets on its own node, if there are any, and else to all. So work follows the
 sources: targets without a source beside them have none, and few targets beside many sources have it all. No sum over
-pairs of tasks says so. Placements are therefore found by pairs, judged by the load that they get, and then improved by
-single moves and swaps.
+pairs of tasks says so. Placements are therefore found by pairs, judged by the work that gets done with the load that
+nodes get, and then improved by single moves and swaps that lighten the fullest node.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 from headworks.model import LOCAL, TUPLE_BYTES, Kind
 from headworks.model.rates import stream_rates
 from headworks.problem import Problem
+from headworks_dstorm.plus.served import served
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -33,6 +34,8 @@ CHANGES = 60
 """Changes of one placement at most; each takes one try for every pair of nodes and components."""
 MOST = 1_000
 """Tasks up to which close streams are judged. A round waits for the spread of more, task after task."""
+WORTH = 3
+"""Digits of the work that is left undone: less than a thousandth is not worth a unit of traffic."""
 DIGITS = 9
 """Digits of figures that are compared. With more, placements that are equal would differ by how sums are rounded."""
 LEAST = 1e-6
@@ -62,18 +65,34 @@ class _Part:
 
     def loads(self, node_of: Ints, m: int) -> Floats:
         """CPU points, units sent to other nodes and units received from them, float64 (3, m)."""
+        found: Floats = self.by_source(node_of, m)[1].sum(axis=0)
+        return found
+
+    def by_source(self, node_of: Ints, m: int) -> tuple[Floats, Floats]:
+        """Spouts of each node that has some, float64 (g,), and loads by their tuples, float64 (g, 3, m)."""
         counts = [np.bincount(at[at >= 0], minlength=m).astype(float) for at in (node_of[each] for each in self.tasks)]
-        shares = [each / max(each.sum(), 1.0) for each in counts]
-        for _ in range(min(SHARES, len(counts))):
-            shares = self._passed(shares, counts)
-        found = np.zeros((3, m))
+        begin = [each for each, spout in zip(counts, self.spout, strict=True) if spout] or counts
+        spouts: Floats = np.sum(begin, axis=0)
+        at = np.flatnonzero(spouts)
+        shares = self._shares(counts, spouts, at)
+        found = np.zeros((len(at), 3, m))
         for share, cpu in zip(shares, self.cpu, strict=True):
-            found[0] += cpu * share
+            found[:, 0] += cpu * share
         for link in self.links:
             sent, come, _ = _delivered(link, shares[link.source], counts[link.target])
-            found[1] += sent
-            found[2] += come
-        return found
+            found[:, 1] += sent
+            found[:, 2] += come
+        return spouts[at], found
+
+    def _shares(self, counts: list[Floats], spouts: Floats, at: Ints) -> list[Floats]:
+        """Share of each component's work by node, for tuples of spouts on each node of `at`, float64 (g, m)."""
+        shares = []
+        for count, spout in zip(counts, self.spout, strict=True):
+            even = count / max(count.sum(), 1.0)
+            shares.append(np.eye(len(count))[at] * even if spout else np.outer(spouts[at] / spouts.sum(), even))
+        for _ in range(min(SHARES, len(counts))):
+            shares = self._passed(shares, counts)
+        return shares
 
     def _passed(self, shares: list[Floats], counts: list[Floats]) -> list[Floats]:
         taken = [np.zeros_like(each) for each in shares]
@@ -86,17 +105,17 @@ class _Part:
 
 
 def _delivered(link: _Link, share: Floats, count: Floats) -> tuple[Floats, Floats, Floats]:
-    """Units that each node sends to others, receives from them, and takes in all, by the sources' share of work."""
+    """Units that each node sends to others, receives and takes in all, (g, m) each, by the sources' shares (g, m)."""
     if link.first:
         count = np.where(count > 0, np.arange(len(count)) == count.argmax(), 0.0)
     even = count / max(count.sum(), 1.0)
+    every = share.sum(axis=1, keepdims=True)
     if link.local:
         stays = np.where(count > 0, share, 0.0)
-        come = (share - stays).sum() * even
+        come = (share - stays).sum(axis=1, keepdims=True) * even
         return link.rate * (share - stays), link.rate * come, link.rate * (stays + come)
     rate = link.rate * (count.sum() if link.copies else 1.0)
-    taken = share.sum() * even
-    return rate * share * (1 - even), rate * (taken - share * even), rate * taken
+    return rate * share * (1 - even), rate * (every - share) * even, rate * every * even
 
 
 @attrs.frozen(eq=False)
@@ -122,17 +141,28 @@ class CloseStreams:
         """CPU points, units out and units in of each node, by topology, float64 (t, 3, m)."""
         return np.array([each.loads(node_of, self.problem.m) for each in self.parts])
 
-    def fullest(self, loads: Floats) -> Floats:
-        """Used share of each node's CPU or network, whichever is larger, float64 (m,), of loads float64 (3, m)."""
+    def use(self, loads: Floats) -> Floats:
+        """Used share of each node's CPU and of its network out and in, of loads; both float64 (..., 3, m)."""
         problem = self.problem
-        cpu = (loads[0] + problem.transfer @ loads[1:]) / np.maximum(problem.capacity[:, 0], LEAST)
-        found: Floats = np.maximum(cpu, loads[1:].max(axis=0) / problem.link_limit)
-        return found
+        out, into = loads[..., 1, :], loads[..., 2, :]
+        cpu = loads[..., 0, :] + problem.transfer[0] * out + problem.transfer[1] * into
+        return np.stack(
+            [cpu / np.maximum(problem.capacity[:, 0], LEAST), out / problem.link_limit, into / problem.link_limit],
+            axis=-2,
+        )
 
     def judge(self, node_of: Ints) -> tuple[float, int]:
-        """Used share of the fullest node, and units between nodes."""
-        fullest, share = self._worth(self.loads(node_of).sum(axis=0))
-        return fullest, int(share * self.problem.traffic.total)
+        """Share of the work that does not get done, mean over topologies, and units between nodes."""
+        found = [part.by_source(node_of, self.problem.m) for part in self.parts]
+        weight = np.concatenate([each for each, _ in found])
+        loads = np.concatenate([each for _, each in found])
+        done = served(self.use(loads).reshape(len(weight), -1), weight)
+        ends = np.cumsum([len(each) for each, _ in found])[:-1]
+        shares = [
+            float(np.average(each, weights=spouts)) if len(spouts) else 1.0
+            for each, (spouts, _) in zip(np.split(done, ends), found, strict=True)
+        ]
+        return round(max(1.0 - float(np.mean(shares)), 0.0), WORTH), int(loads[:, 1].sum())
 
     def spread(self) -> Ints:
         """A placement with each component spread over nodes by their CPU; -1 where a task finds no room."""
@@ -160,7 +190,7 @@ class CloseStreams:
             best: tuple[tuple[float, float], Ints] | None = None
             total = loads.sum(axis=0)
             at = self._worth(total)
-            for tried in self._changes(now, int(self.fullest(total).argmax())):
+            for tried in self._changes(now, int(self.use(total).max(axis=0).argmax())):
                 if ended():
                     return now
                 worth = self._worth(self._changed(loads, now, tried).sum(axis=0))
@@ -174,7 +204,7 @@ class CloseStreams:
     def _worth(self, loads: Floats) -> tuple[float, float]:
         """Used share of the fullest node, and what goes between nodes as a share of all; rounded."""
         share = float(loads[1].sum()) / max(self.problem.traffic.total, 1)
-        return round(float(self.fullest(loads).max(initial=0.0)), DIGITS), round(share, DIGITS)
+        return round(float(self.use(loads).max(initial=0.0)), DIGITS), round(share, DIGITS)
 
     def _changed(self, loads: Floats, now: Ints, tried: Ints) -> Floats:
         """Loads of another placement: those of topologies of which no task moves stay."""
