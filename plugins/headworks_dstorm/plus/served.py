@@ -3,7 +3,8 @@
 A source has a bounded number of tuples on their way, so it waits for the slowest node that they pass. Many tuples on
 their way in a network of queues share it by proportional fairness: the done shares x maximise the sum of w log x.
 Sources that pass a full node get less, and others do not wait for them. Source: Kelly, Maulloo and Tan, "Rate control
-for communication networks" (1998); for closed networks of queues, Massoulié and Roberts (2002).
+for communication networks" (1998); for closed networks of queues, Walton, "Proportional fairness and its relationship
+with multi-class queueing networks" (2009).
 """
 
 from __future__ import annotations
