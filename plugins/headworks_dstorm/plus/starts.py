@@ -16,6 +16,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from headworks.problem.plan.close import CloseStreams
 from headworks.toolbox.cancel import on_cancel
 from headworks.toolbox.move_limit import beside_running, plan_within_limit
 from headworks.toolbox.node_cost import node_shares
@@ -24,7 +25,7 @@ from headworks_dstorm.availability import by_availability
 from headworks_dstorm.fast import place
 from headworks_dstorm.plus.anneal import HOT, anneal
 from headworks_dstorm.plus.chains import CHAINS, anneal_chains
-from headworks_dstorm.plus.close import CloseStreams
+from headworks_dstorm.plus.close import Relief
 from headworks_dstorm.plus.exchange import Exchange
 from headworks_dstorm.plus.fill import fill
 from headworks_dstorm.plus.groups import regroup
@@ -94,7 +95,8 @@ class Candidate:
 
     Attributes:
         unplaced: Tasks without a node.
-        excess: Part by which the fullest node has more than it bears, 0 where all bear the load.
+        excess: Part by which the fullest node has more than it bears, 0 where all bear the load. Where streams stay in
+            their worker, the part of the work that is left undone.
         traffic: Units between nodes.
         nodes: Nodes in use.
         price: Sum of their prices, 0 for those that state none.
@@ -141,9 +143,10 @@ def improve(problem: Problem, options: PlusOptions) -> Plan:
     if close is None:
         found = [*starts, *_annealed(problem, options, starts, ended)]
     else:
-        spread = _candidate(problem, options, "spread", close.spread())
-        first = list(_as_spread(problem, options, close, [*starts, spread], ended))
-        found = [*first, *_as_spread(problem, options, close, _annealed(problem, options, starts, ended), ended)]
+        relief = Relief(problem, close)
+        spread = _candidate(problem, options, "spread", relief.spread())
+        first = list(_as_spread(problem, options, relief, [*starts, spread], ended))
+        found = [*first, *_as_spread(problem, options, relief, _annealed(problem, options, starts, ended), ended)]
     best = min(found, key=lambda each: each.cost)
     running = _running(problem, options)
     if running is not None and not _pays(running, best, options.least_gain):
@@ -162,20 +165,20 @@ def improve(problem: Problem, options: PlusOptions) -> Plan:
 
 
 def _as_spread(
-    problem: Problem, options: PlusOptions, close: CloseStreams, found: Iterable[Candidate], ended: Event
+    problem: Problem, options: PlusOptions, relief: Relief, found: Iterable[Candidate], ended: Event
 ) -> Iterator[Candidate]:
     """Candidates by the load that nodes get where streams stay in their worker, and what the best of them become."""
 
     def judged(origin: str, node_of: NDArray[np.int64]) -> Candidate:
         made = _candidate(problem, options, origin, node_of)
-        fullest, traffic = close.judge(made.node_of)
-        return attrs.evolve(made, excess=max(fullest - 1.0, 0.0), traffic=traffic)
+        undone, traffic = relief.close.judge(made.node_of)
+        return attrs.evolve(made, excess=undone, traffic=traffic)
 
     every = [judged(each.origin, each.node_of) for each in found]
     yield from every
     for each in sorted(every, key=lambda each: each.cost)[:CLOSEST]:
         if each.excess and not ended.is_set():
-            yield judged(f"{each.origin}, relieved", close.improved(each.node_of, ended.is_set))
+            yield judged(f"{each.origin}, relieved", relief.improved(each.node_of, ended.is_set))
 
 
 def _other_plans(problem: Problem, options: PlusOptions, best: Candidate, ended: Event) -> Iterator[Plan]:

@@ -19,6 +19,7 @@ from headworks.model import FILL_DEADLINES, Plan, Reason, Resources, Status
 from headworks.model.plan import FULLER
 from headworks.model.scaling import rescaled
 from headworks.problem import Problem
+from headworks.problem.plan.close import CloseStreams
 from headworks.problem.plan.score import fullest_cpu, score
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def with_headroom(request: Request, ask: Callable[[Request], Plan]) -> Plan:
         return ask(request)
     share = _first(request, fill)
     plan = _within(request, share, 1.0, ask)
-    if _is_enough(plan) or any(each.code == "deadline" for each in plan.reasons):
+    if _is_enough(request, plan) or any(each.code == "deadline" for each in plan.reasons):
         return plan
     whole = _within(request, 1.0, 1.0, ask)
     if plan.status is not Status.HELD and plan.scores.unplaced <= whole.scores.unplaced:
@@ -127,9 +128,18 @@ def _smaller(node: Node, share: float) -> Node:
     return attrs.evolve(node, capacity=Resources({**node.capacity, "cpu": node.capacity.cpu * share}))
 
 
-def _is_enough(plan: Plan) -> bool:
+def _is_enough(request: Request, plan: Plan) -> bool:
     """Check whether a plan within the share places every task, and bears the load."""
-    return plan.status is Status.OK and (plan.scores.factor is None or plan.scores.factor >= 1)
+    return plan.status is Status.OK and _done(request, plan) >= 1
+
+
+def _done(request: Request, plan: Plan) -> float:
+    """Part of the load that a plan bears, at most 1."""
+    problem = Problem.of(rescaled(request, plan))
+    close = CloseStreams.of(problem)
+    if close is not None:
+        return 1.0 - close.judge(problem.node_of(plan.assignment))[0]
+    return 1.0 if plan.scores.factor is None else min(1.0, plan.scores.factor)
 
 
 def _bearing_more(request: Request, share: float, plan: Plan, whole: Plan) -> Plan:
@@ -153,8 +163,7 @@ def _borne(request: Request, plan: Plan, share: float) -> float:
     """Factor of the load that a plan bears with headroom, at most 1."""
     problem = Problem.of(rescaled(request, plan))
     cpu = fullest_cpu(problem, problem.node_of(plan.assignment), plan.input_rate)
-    factor = plan.scores.factor
-    return min(1.0, share / cpu if cpu else 1.0, 1.0 if factor is None else factor)
+    return min(share / cpu if cpu else 1.0, _done(request, plan))
 
 
 def _fuller(request: Request, share: float, whole: Plan, ask: Callable[[Request], Plan]) -> Plan:

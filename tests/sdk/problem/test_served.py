@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from headworks_dstorm.plus.served import served
+from headworks.problem.plan.served import served
 
 
 def test_all_gets_done_where_nothing_is_full():
