@@ -3,21 +3,31 @@
 from __future__ import annotations
 
 import io
+import random
 import re
+from typing import TYPE_CHECKING
 
 import attrs
 import pytest
 from rich.console import Console
 
 from headworks.cli.output import table
-from headworks.model import FrozenMap, Metrics, Observation, Request, Topology, TopologySample
+from headworks.model import FrozenMap, Limits, Metrics, Observation, Request, Topology, TopologySample
 from headworks_spark.demo import show as spark
+from headworks_spark.demo.gain import Gain, gain, ratio_of
+from headworks_spark.demo.offline import ALONE
 from headworks_spark.demo.phases import MeasuredBatch, MeasuredPlacement
 from headworks_spark.demo.run import SparkDemoResult
 from headworks_spark.monitor import Totals
 from headworks_storm.demo import show as storm
 from headworks_storm.demo.experiment import Measured
 from headworks_storm.demo.run import StormDemoResult, TriedPlacement
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+ONE_SECOND = (0.95, 0.98, 1.0, 1.03, 1.06)
+"""Seconds of Spark's own batches."""
 
 
 def on_spark() -> SparkDemoResult:
@@ -33,6 +43,76 @@ def on_storm() -> StormDemoResult:
     seen = Observation(topologies=(Topology(id="words"),), metrics=Metrics(topologies=(sample,)))
     alone = TriedPlacement(label="Storm alone", measured=Measured.of(seen))
     return StormDemoResult(storm="2", load=0.7, apart=False, ready=1.0, seconds=9.0, memory_mb=1.0, phases=(alone,))
+
+
+def batch(begin: float, end: float, *, remote: int) -> MeasuredBatch:
+    return MeasuredBatch(begin=begin, end=end, rows=1000, remote=remote)
+
+
+def under(scheduler: str, seconds: Sequence[float], slowdown: float | None, *, remote: int = 9) -> MeasuredPlacement:
+    """A placement whose batches of 1,000 rows took so many seconds."""
+    return MeasuredPlacement(
+        label=scheduler,
+        asked=Request(limits=Limits(slowdown=slowdown)),
+        measured=Totals(),
+        batches=tuple(batch(0.0, each, remote=remote) for each in seconds),
+        placed=FrozenMap(),
+    )
+
+
+def gained(seconds: Sequence[float], *, apart: bool = True, remote: int = 9) -> Gain | None:
+    """Gain of a placement over Spark's own, whose batches took about a second; a later one may take longer batches."""
+    alone = attrs.evolve(under(ALONE, ONE_SECOND, 1.0), asked=None)
+    phases = (
+        alone,
+        under("even", [9.0], 1.0),
+        under("dstorm", seconds, 1.0, remote=remote),
+        under("light", [9.0], None),
+    )
+    return gain(attrs.evolve(on_spark(), apart=apart, phases=phases))
+
+
+@pytest.mark.parametrize(
+    ("times", "said"),
+    [
+        (0.5, "dstorm: 2.00 times the rows a second of Spark's own placement ("),
+        (1.01, "dstorm: no win, 0.99 times the rows a second of Spark's own placement ("),
+        (2.0, "dstorm: a loss, 0.50 times the rows a second of Spark's own placement ("),
+    ],
+)
+def test_the_last_sentence_says_whether_the_interval_is_a_win(times: float, said: str) -> None:
+    won = gained([times * each for each in ONE_SECOND])
+    assert won is not None
+    assert won.low < won.times < won.high
+    assert str(won).startswith(said)
+    assert str(won).endswith(" with 95 % confidence), same query, no restart.")
+    assert won.batches == 5
+    ratios = sorted(one / (times * other) for one in ONE_SECOND for other in ONE_SECOND)
+    assert (won.low, won.high) == pytest.approx((ratios[2], ratios[-3]))  # of U at most 2: 4 of 252 orders
+
+
+def test_where_nodes_share_the_machine_bytes_are_compared_and_less_is_a_win() -> None:
+    won = gained([5.0] * 5, apart=False, remote=3)
+    assert str(won).startswith("dstorm: 0.33 times the bytes between nodes of Spark's own placement (0.33 to 0.33 ")
+    assert str(gained([5.0] * 5, apart=False)).startswith("dstorm: no win, 1.00 times the bytes between nodes")
+    assert str(gained([5.0] * 5, apart=False, remote=18)).startswith("dstorm: a loss, 2.00 times")
+
+
+def test_too_few_batches_have_no_interval_and_no_sentence() -> None:
+    assert gained([1.0, 1.0]) is None
+    assert gain(on_spark()) is None
+    assert spark.measured_data(on_spark())["gain"] is None
+
+
+def test_the_interval_holds_the_true_factor_as_often_as_it_says() -> None:
+    draw = random.Random(7)
+    hits = 0
+    for _ in range(400):
+        first, second = ([factor * draw.lognormvariate(0.0, 0.3) for _ in range(5)] for factor in (1.0, 1.6))
+        found = ratio_of(second, first)
+        assert found is not None
+        hits += found[1] <= 1.6 <= found[2]
+    assert hits >= 0.94 * 400
 
 
 def plain(cell: str) -> str:
@@ -106,9 +186,9 @@ def curves(page: str) -> list[tuple[str, list[tuple[float, float]]]]:
 def test_the_page_of_spark_s_demo_draws_each_batch() -> None:
     alone = attrs.evolve(
         on_spark().phases[0],
-        batches=(MeasuredBatch(begin=100.0, end=101.0, remote=3), MeasuredBatch(begin=101.0, end=103.0, remote=3)),
+        batches=(batch(100.0, 101.0, remote=3), batch(101.0, 103.0, remote=3)),
     )
-    moved = attrs.evolve(alone, label="dstorm", batches=(MeasuredBatch(begin=109.0, end=110.0, remote=0),))
+    moved = attrs.evolve(alone, label="dstorm", batches=(batch(109.0, 110.0, remote=0),))
     found = attrs.evolve(on_spark(), phases=(alone, moved), apart=True)
     assert len(curves(spark.measured_page(attrs.evolve(found, apart=False)))) == 2  # times do not compare there
     (_, before), (_, after), (_, lasted), (_, shorter) = drawn = curves(spark.measured_page(found))

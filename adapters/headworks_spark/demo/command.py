@@ -116,6 +116,7 @@ def _real(
 ) -> None:
     # The session, the control loop and numpy cost 0.3 s, which a list of commands does not need.
     from headworks.documents import write_text
+    from headworks_spark.demo.gain import gain
     from headworks_spark.demo.run import run
     from headworks_spark.demo.show import measured_columns, measured_data, measured_page, measured_rows, note, verdict
 
@@ -132,3 +133,5 @@ def _real(
     progress(f"wrote {output / 'demo.json'} and {output / 'demo.html'}")
     if found.differences:
         raise EngineError(f"rows were lost or counted twice: {'; '.join(found.differences[:3])}")
+    if won := gain(found):
+        say(str(won))

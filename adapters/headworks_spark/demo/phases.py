@@ -40,10 +40,14 @@ class ComparedScheduler:
 
 @attrs.frozen(kw_only=True)
 class MeasuredBatch:
-    """One batch: when it began and ended, seconds since 1970, and its bytes between nodes."""
+    """One batch: when it began and ended, seconds since 1970, its rows that crossed the exchange, and their bytes.
+
+    `remote` counts the bytes between nodes alone.
+    """
 
     begin: float
     end: float
+    rows: int
     remote: int
 
 
@@ -108,7 +112,8 @@ def alone(target: SparkTarget, load: float) -> tuple[MeasuredPlacement, Observat
 
 def _batches(target: SparkTarget, jobs: Sequence[Job]) -> tuple[MeasuredBatch, ...]:
     return tuple(
-        MeasuredBatch(begin=job.start.time, end=job.end.time, remote=totals(target, [job]).remote) for job in jobs
+        MeasuredBatch(begin=job.start.time, end=job.end.time, rows=each.rows, remote=each.remote)
+        for job, each in ((job, totals(target, [job])) for job in jobs)
     )
 
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import attrs
+
 from headworks.problem import Problem
 from headworks.report.curves import Curve, CurvePanel, curves_svg
 from headworks.report.format import percent, quantity
 from headworks.report.html import Panel, Table, page
 from headworks.report.placement import placement_svg
+from headworks_spark.demo.gain import gain
 from headworks_spark.demo.offline import ALONE, free_scores
 
 if TYPE_CHECKING:
@@ -106,6 +109,7 @@ def verdict(found: SparkDemoResult) -> str:
 
 def measured_data(found: SparkDemoResult) -> dict[str, Any]:
     """The numbers of a real run, ready for JSON."""
+    won = gain(found)
     return {
         "spark": found.spark,
         "load": found.load,
@@ -113,6 +117,7 @@ def measured_data(found: SparkDemoResult) -> dict[str, Any]:
         "days": found.days,
         "differences": list(found.differences),
         "seconds": found.seconds,
+        "gain": attrs.asdict(won) if won else None,
         "phases": [
             {
                 "placement": phase.label,
@@ -124,7 +129,8 @@ def measured_data(found: SparkDemoResult) -> dict[str, Any]:
                 "batches": phase.measured.batches,
                 "batch_seconds": phase.measured.seconds,
                 "each_batch": [
-                    {"begin": each.begin, "end": each.end, "bytes_between_nodes": each.remote} for each in phase.batches
+                    {"begin": each.begin, "end": each.end, "rows": each.rows, "bytes_between_nodes": each.remote}
+                    for each in phase.batches
                 ],
                 "nodes_used": phase.nodes_used,
                 "fullest_node": phase.plan.scores.fullest_node if phase.plan else None,
@@ -155,6 +161,7 @@ def measured_page(found: SparkDemoResult) -> str:
             "costs and traffic measured while Spark placed the query alone."
         ),
         verdict(found),
+        *((str(won),) if (won := gain(found)) else ()),
     )
     phases = found.phases
     table = Table(columns=measured_columns(found), rows=tuple(measured_rows(found)), caption=note(found))

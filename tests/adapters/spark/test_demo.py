@@ -103,7 +103,12 @@ def test_the_demo_measures_what_it_planned_and_leaves_nothing(java, tmp_path):
     assert page.count("<svg") == len(found["phases"]) + 1  # and the curves
     for phase in found["phases"]:
         assert sum(each["bytes_between_nodes"] for each in phase["each_batch"]) == phase["bytes_between_nodes"]
+        assert sum(each["rows"] for each in phase["each_batch"]) == phase["rows"]
         assert [each["begin"] for each in phase["each_batch"]] == sorted(each["begin"] for each in phase["each_batch"])
+    won = found["gain"]
+    assert won["placement"] == "dstorm"
+    assert won["low"] <= won["times"] <= won["high"]
+    assert " ".join(messages.split()).endswith("same query, no restart.")
     as_documented(found["phases"])
 
 
