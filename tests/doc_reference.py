@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import html
 import inspect
+import itertools
 import re
 import tomllib
 from pathlib import Path
@@ -16,8 +17,9 @@ from typing import TYPE_CHECKING
 import click
 
 from doc_api import api_reference
-from headworks import hooks
+from headworks import PluginHost, hooks
 from headworks.cli.main import headworks
+from headworks.control import journal
 from headworks.plugins.guard import DEADLINES
 from headworks.report.metrics import FAMILIES
 from headworks.testing import ENGINE_RULES, RULES
@@ -38,24 +40,72 @@ HOOKS = {
     "Installation of an engine": ("examine",),
 }
 """Hooks by the kind of plugin that has them, in the order of the page."""
+ENGINE = ("describe", "open", "observe", "preflight", "execute", "rollback", "keeps", "scale", "run")
+"""Hooks of an engine's adapter, in the order in which its author meets them."""
+FOLDERS = ("sdk", "adapters", "plugins", "schemas", "lab")
+"""Where packages are, in the order of the page."""
 SHARED = 5
 """With more options of `headworks run` than these, a command names them only."""
 
 
 def hook_reference() -> Iterator[str]:
     """A heading, the contract and the deadline of every hook."""
-    found = {name: each for spec in hooks.SPECS for name, each in vars(spec).items() if name.startswith("headworks_")}
+    found = _contracts()
     for kind, names in HOOKS.items():
         yield f"### {kind}"
         for name in (f"headworks_{each}" for each in names):
             contract = found.pop(name)
-            arguments = ", ".join(each for each in inspect.signature(contract).parameters if each != "self")
-            yield f"#### {name}({arguments})"
+            yield f"#### {_called(contract)}"
             yield inspect.cleandoc(contract.__doc__ or "")
             if name in DEADLINES:
                 yield f"Deadline: {DEADLINES[name]:g} s."
     if found:
         raise ValueError(f"hooks of no kind: {', '.join(found)}")
+
+
+def _contracts() -> dict[str, Callable[..., object]]:
+    """Every hook by its name."""
+    return {name: each for spec in hooks.SPECS for name, each in vars(spec).items() if name.startswith("headworks_")}
+
+
+def _called(contract: Callable[..., object]) -> str:
+    """A hook with the names of its arguments."""
+    arguments = ", ".join(each for each in inspect.signature(contract).parameters if each != "self")
+    return f"{contract.__name__}({arguments})"
+
+
+def engine_hooks() -> Iterator[str]:
+    """The hooks of an engine's adapter, a line of its contract each."""
+    contracts = [_contracts()[f"headworks_{each}"] for each in ENGINE]
+    lines = (_cell(inspect.cleandoc(each.__doc__ or "").partition("\n")[0]) for each in contracts)
+    yield _table("hook | task", (f"`{_called(each)}` | {line}" for each, line in zip(contracts, lines, strict=True)))
+
+
+def scheduler_reference() -> Iterator[str]:
+    """Every built-in scheduler: what it decides, and after which paper or scheduler."""
+    host = PluginHost.load()
+    found = ((name, host.describe(name)) for name in host.schedulers)
+    rows = (f"`{name}` | {_cell(each.summary)} | {_cell(each.paper)}" for name, each in found)
+    yield _table("name | decision | source", rows)
+
+
+def outcomes() -> Iterator[str]:
+    """How rounds end, as the text below `Outcome` says."""
+    body = ast.parse(inspect.getsource(journal)).body
+    (said,) = (
+        ast.literal_eval(text.value)
+        for one, text in itertools.pairwise(body)
+        if isinstance(one, ast.Assign) and ast.unparse(one.targets[0]) == "Outcome" and isinstance(text, ast.Expr)
+    )
+    found = re.findall(r"([\w-]+): ([^;.]+)[;.]", said)
+    yield _table("outcome | meaning", (f"`{name}` | {' '.join(meaning.split())}" for name, meaning in found))
+
+
+def package_reference() -> Iterator[str]:
+    """Every package by its folder, and the first line of its docstring."""
+    found = [each.parent for folder in FOLDERS for each in sorted((ROOT / folder).glob("headworks*/__init__.py"))]
+    rows = (f"`{each.parent.name}/` | `{each.name}` | {_first_line(each, '.')}" for each in found)
+    yield _table("folder | package | content", rows)
 
 
 def command_reference() -> Iterator[str]:
@@ -176,12 +226,16 @@ def _table(head: str, rows: Iterable[str]) -> str:
 REFERENCES: dict[str, Callable[[], Iterator[str]]] = {
     "api": api_reference,
     "commands": command_reference,
+    "engine-hooks": engine_hooks,
     "engine-rules": engine_rules,
     "hooks": hook_reference,
     "metrics": metric_reference,
+    "outcomes": outcomes,
+    "packages": package_reference,
     "promises": promises,
     "rules": rules,
     "rooms": room_reference,
+    "schedulers": scheduler_reference,
 }
 
 

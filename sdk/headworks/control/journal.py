@@ -42,12 +42,13 @@ Outcome = Literal[
 ]
 """How a round ended.
 
-quiet: no plan was called for; unchanged: the plan moves nothing; held: no usable plan; waiting: a guard holds the plan
-back, or there is nothing to place yet; vetoed: a reviewer objects; failed: monitor or executor broke, or what was seen
-contradicts itself; executed: every task was seen where asked; missed: carried out, but some task was not seen there;
-rolled-back: carrying out failed and was undone; asserted: tasks had left the places of an earlier plan, and were seen
-there again after a reminder; undone: an earlier plan had made things worse and was taken back; answered: the engine
-asked where to put tasks without a slot, and was told; ended: what the loop watched is over.
+quiet: the analysis called for no plan; unchanged: the plan moves nothing; held: there is no usable plan; waiting: a
+guard holds the plan back, or there is nothing to place yet; vetoed: a reviewing plugin objects; failed: the monitor or
+the executor failed, or the observation contradicts itself; executed: every task was seen where the plan put it; missed:
+the plan was carried out, but some task was not seen in its place; rolled-back: carrying out failed, and was undone;
+asserted: tasks had left their places, and were seen there again after a reminder; undone: an earlier plan had made
+things worse, and was taken back; answered: the engine asked for places of tasks without a slot, and got them; ended:
+the application is over.
 """
 
 
