@@ -97,8 +97,8 @@ def outcomes() -> Iterator[str]:
         for one, text in itertools.pairwise(body)
         if isinstance(one, ast.Assign) and ast.unparse(one.targets[0]) == "Outcome" and isinstance(text, ast.Expr)
     )
-    found = re.findall(r"([\w-]+): ([^;.]+)[;.]", said)
-    yield _table("outcome | meaning", (f"`{name}` | {' '.join(meaning.split())}" for name, meaning in found))
+    found = re.findall(r"([\w-]+): ([^;.]+)[;.]", " ".join(said.split()))
+    yield _table("outcome | meaning", (f"`{name}` | {meaning}" for name, meaning in found))
 
 
 def package_reference() -> Iterator[str]:
