@@ -25,12 +25,18 @@ from headworks.plugins.guard import guarded
 from headworks.plugins.host import PluginHost
 from headworks.plugins.loading import found, imported
 from headworks.problem import Problem
+from headworks.problem.plan.front import front as front_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from headworks.problem.plan.why import Why
     from headworks.toolbox.cancel import Cancellation
+
+NODE_COSTS = (0.0, 0.003, 0.03, 0.1, 0.3)
+"""Values of the option `node_cost` that a front tries, from nodes that cost nothing to some that are hardly opened."""
+MOVED = (0.0, 0.125, 0.25, 0.5)
+"""Limits on moves that a front tries, as parts of the moves that a scheduler makes without them."""
 
 
 @attrs.frozen(kw_only=True)
@@ -38,13 +44,20 @@ class Compared:
     """One scheduler in a comparison: its plan, and the seconds it took on this machine, checks included.
 
     `gap` is how far it is from the comparison's bound, relative to it: 0.1 is 10 % more traffic between nodes, or 10 %
-    less throughput. None where the bound is 0 and it is not reached, or where the plan does not compare.
+    less throughput. None where the bound is 0 and it is not reached, or where the plan does not compare. `setting` is
+    what a front asked for beside the given options, such as `node_cost=0.1` or `max_moves=2`.
     """
 
     scheduler: str
     plan: Plan
     seconds: float
     gap: float | None = None
+    setting: str = ""
+
+    @property
+    def name(self) -> str:
+        """The scheduler, and the setting if there is one."""
+        return f"{self.scheduler} {self.setting}".rstrip()
 
 
 @attrs.frozen(kw_only=True, repr=False)
@@ -66,6 +79,7 @@ class Comparison(Tabular):
                 "request": self.request,
                 "scheduler": row.scheduler,
                 "scheduler_version": row.plan.provenance.version,
+                "setting": row.setting,
                 "seed": row.plan.provenance.seed,
                 "status": row.plan.label,
                 **attrs.asdict(row.plan.scores),
@@ -78,13 +92,13 @@ class Comparison(Tabular):
 
     def __repr__(self) -> str:
         """A line: the schedulers, and the share of traffic between nodes in the plan of each."""
-        told = ", ".join(f"{row.scheduler} {row.plan.label} {row.plan.scores.share:.1%}" for row in self.plans)
+        told = ", ".join(f"{row.name} {row.plan.label} {row.plan.scores.share:.1%}" for row in self.plans)
         return f"<Comparison of {told or 'no plans'}>"
 
     def _repr_html_(self) -> str:
         """A table for a notebook, one row a scheduler, and a picture of each plan."""
         columns = ("scheduler", "status", "between nodes", "nodes", "fullest", "gap", "ms")
-        pictures = ((row.scheduler, sketch(row.plan.assignment)) for row in self.plans)
+        pictures = ((row.name, sketch(row.plan.assignment)) for row in self.plans)
         drawn = "".join(f"<p>{escape(name)}</p>{picture}" for name, picture in pictures if picture)
         return html_table(columns, map(_cells, self.plans)) + drawn
 
@@ -93,7 +107,7 @@ def _cells(row: Compared) -> tuple[object, ...]:
     scores, gap = row.plan.scores, None if row.gap is None else f"{100 * row.gap:.1f}%"
     share, fullest = ("-" if scores.idle else f"{each:.1%}" for each in (scores.share, scores.fullest_node))
     figures = (share, scores.nodes_used, fullest)
-    return row.scheduler, row.plan.label, *figures, gap, f"{1000 * row.seconds:.1f}"
+    return row.name, row.plan.label, *figures, gap, f"{1000 * row.seconds:.1f}"
 
 
 def plan(
@@ -174,8 +188,14 @@ def compare(
     options: Mapping[str, Mapping[str, Any]] | None = None,
     deadline: float | None = None,
     host: PluginHost | None = None,
+    front: bool = False,
 ) -> Comparison:
     """Plan one request with several schedulers, all installed ones by default; see `plan`.
+
+    Args:
+        front: Ask each scheduler several times, with values of `node_cost` and limits on moves, and keep the whole
+            plans that no other one beats, by nodes. A plan beats another one if it is better in price (nodes, if some
+            have none), traffic between nodes, load borne, moves, batch seconds or penalty, and as good in the others.
 
     Raises:
         DocumentError: The request breaks its schema or contradicts itself.
@@ -189,10 +209,13 @@ def compare(
     if strays:
         raise OptionError(f"options are given for {', '.join(strays)}, compared are {', '.join(chosen) or 'none'}")
     Problem.of(asked)
-    plans = tuple(_compared(host, name, asked, (options or {}).get(name)) for name in chosen)
+    plans = [_compared(host, name, asked, (options or {}).get(name)) for name in chosen]
     bound = tightest([row.plan for row in plans])
-    plans = tuple(attrs.evolve(row, gap=gap_to(bound, row.plan)) for row in plans)
-    return Comparison(request=digest(asked), plans=plans, bound=bound)
+    if front:
+        plans += [other for row in plans for other in _others(host, row, asked, (options or {}).get(row.scheduler))]
+        plans = [plans[number] for number in front_of([row.plan for row in plans])]
+    rows = tuple(attrs.evolve(row, gap=gap_to(bound, row.plan)) for row in plans)
+    return Comparison(request=digest(asked), plans=rows, bound=bound)
 
 
 FUNCTIONS = "headworks.functions"
@@ -269,10 +292,24 @@ def gap_to(bound: Bound | None, plan: Plan) -> float | None:
     return max(plan.scores.inter_node / bound.value - 1, 0.0)
 
 
-def _compared(host: PluginHost, name: str, request: Request, options: Mapping[str, Any] | None) -> Compared:
+def _compared(
+    host: PluginHost, name: str, request: Request, options: Mapping[str, Any] | None, setting: str = ""
+) -> Compared:
     begin = time.perf_counter()
     made = host.schedule(name, request, options)
-    return Compared(scheduler=name, plan=made, seconds=time.perf_counter() - begin)
+    return Compared(scheduler=name, plan=made, seconds=time.perf_counter() - begin, setting=setting)
+
+
+def _others(
+    host: PluginHost, first: Compared, request: Request, options: Mapping[str, Any] | None
+) -> Iterator[Compared]:
+    """Plans of a scheduler with other costs of a node and lower limits on moves than made its first one."""
+    name, given, moves = first.scheduler, dict(options or {}), first.plan.scores.moves
+    if "node_cost" not in given and "node_cost" in attrs.fields_dict(host.describe(name).options):
+        for cost in NODE_COSTS:
+            yield _compared(host, name, request, {**given, "node_cost": cost}, f"node_cost={cost:g}")
+    for most in sorted({int(moves * part) for part in MOVED} - {moves}):
+        yield _compared(host, name, limited(request, max_moves=most), given, f"max_moves={most}")
 
 
 def find_request(text: str, host: PluginHost) -> Request:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import attrs
 import numpy as np
 import pytest
 from hypothesis import given
@@ -13,10 +14,12 @@ from headworks.api import compare, gap_to, limited, load_request, plan, tightest
 from headworks.control.journal import Round
 from headworks.documents import digest, dumps, unstructure, write
 from headworks.errors import DocumentError, OptionError, PluginError
+from headworks.hooks import Description, hookimpl
 from headworks.model import (
     Bound,
     Cluster,
     Component,
+    FrozenMap,
     Kind,
     Limits,
     Node,
@@ -27,6 +30,7 @@ from headworks.model import (
     Scores,
     Slot,
     Status,
+    Stream,
     Topology,
 )
 from headworks.model.plan import html_table
@@ -206,3 +210,49 @@ def test_what_does_as_a_type_is_taken():
 @given(requests())
 def test_no_request_that_a_document_may_hold_is_refused_for_its_types(request):
     check_types(request, Request)
+
+
+@attrs.frozen(kw_only=True)
+class Cost:
+    node_cost: float = 0.01
+
+
+class Packer:
+    """Fills as few nodes as they are worth: one task a node where they cost nothing."""
+
+    @hookimpl
+    def headworks_describe(self):
+        return Description(summary=self.__doc__, options=Cost)
+
+    @hookimpl
+    def headworks_schedule(self, problem, options):
+        used = problem.m if not options.node_cost else 2 if options.node_cost < 0.1 else 1
+        return problem.plan(np.arange(problem.n) % used)
+
+
+def pairs_on_one_node():
+    """Four tasks of two components, all on the first of four nodes."""
+    parts = tuple(Component(id=name, parallelism=2, demand=Resources(cpu=20.0)) for name in "ab")
+    words = Topology(id="t", components=parts, streams=(Stream(source="a", target="b", rate=10.0),))
+    nodes = tuple(Node(id=f"n{at}", capacity=Resources(cpu=100.0)) for at in range(4))
+    running = {f"t/{name}/{at}": Slot("n0", 0) for name in "ab" for at in range(2)}
+    return Request(cluster=Cluster(nodes=nodes), topologies=(words,), assignment=FrozenMap(running))
+
+
+def test_a_front_has_costs_of_a_node_and_limits_on_moves():
+    stage = PluginHost().with_plugin("packer", Packer()).with_plugin("lazy", Judge([-1] * 4))
+    found = compare(pairs_on_one_node(), ["packer", "lazy"], host=stage, front=True)
+    assert [(row.name, row.plan.scores.nodes_used, row.plan.scores.moves) for row in found.plans] == [
+        ("packer node_cost=0.1", 1, 0),
+        ("packer", 2, 2),
+        ("packer max_moves=1", 2, 1),
+        ("packer node_cost=0", 4, 3),
+    ]
+    assert [row["setting"] for row in found.rows] == [row.setting for row in found.plans]
+    told = compare(pairs_on_one_node(), ["packer"], host=stage, options={"packer": {"node_cost": 0.0}}, front=True)
+    assert not any("node_cost" in row.setting for row in told.plans)
+    assert {"", "max_moves=0"} <= {row.setting for row in told.plans}
+
+
+def test_a_front_without_a_whole_plan_is_empty():
+    assert compare(word_count(), ["lazy"], host=host(), front=True).plans == ()

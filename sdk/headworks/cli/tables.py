@@ -32,11 +32,11 @@ SHOWN_REASONS = 8
 
 
 def comparison_table(comparison: Comparison, request: Request) -> Any:
-    """Table of one row a scheduler; throughput and gap where they are known."""
+    """Table of one row a plan; throughput and gap where they are known."""
     unit = comparison.plans[0].plan.scores.unit if comparison.plans else "tuples/s"
     tasks = sum(part.parallelism for topology in request.topologies for part in topology.components)
     columns, cells = comparison_cells(comparison)
-    rows = [(row.scheduler, state(row.plan.label), *more) for row, more in zip(comparison.plans, cells, strict=True)]
+    rows = [(row.name, state(row.plan.label), *more) for row, more in zip(comparison.plans, cells, strict=True)]
     title = f"{tasks:,} tasks on {len(request.cluster.nodes):,} nodes, traffic in {unit}"
     if said := bound_text(comparison.bound):
         title += f"; {said}"

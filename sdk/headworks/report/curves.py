@@ -71,7 +71,7 @@ def _key(names: Sequence[tuple[str, int]]) -> Iterator[str]:
 
 def _panel(panel: CurvePanel, end: float, marks: Sequence[tuple[float, str]], *, last: bool) -> Iterator[str]:
     values = [value for curve in panel.curves for _, value in curve.points if value is not None]
-    top = _round_up(max(values, default=0.0))
+    top = round_up(max(values, default=0.0))
     yield text(LEFT, 14, panel.title, "start", "name")
     for tick in range(TICKS + 1):
         y = _y(top * tick / TICKS, top)
@@ -86,7 +86,7 @@ def _panel(panel: CurvePanel, end: float, marks: Sequence[tuple[float, str]], *,
     for curve in panel.curves:
         yield from _line(curve, end, top)
     if last:
-        step = _round_up(end / 10)
+        step = round_up(end / 10)
         for tick in range(int(end / step + 1e-9) + 1):
             yield text(_x(step * tick, end), HEIGHT - BOTTOM + 16, f"{step * tick:,.4g} s", "middle", "load")
 
@@ -118,7 +118,7 @@ def _y(value: float, top: float) -> float:
     return TOP + (HEIGHT - TOP - BOTTOM) * (1 - value / top)
 
 
-def _round_up(value: float) -> float:
+def round_up(value: float) -> float:
     """The next round number, such that quarters of it are short too; a value that is one but for rounding stays."""
     if value <= 0:
         return 1.0

@@ -10,6 +10,7 @@ import attrs
 from headworks.problem import Problem
 from headworks.report.format import CONSTRAINT_COLUMNS, bound_text, comparison_cells, constraint_rows, repair_rows
 from headworks.report.placement import placement_svg
+from headworks.report.trade_offs import trade_offs_svg
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -101,23 +102,25 @@ def _panel(panel: Panel) -> str:
 
 
 def comparison_page(comparison: Comparison, request: Request) -> str:
-    """A comparison as a page: its table, the constraints, and a picture of each plan."""
+    """A comparison as a page: its table, its figures as a picture, the constraints, and a picture of each plan."""
     columns, cells = comparison_cells(comparison)
-    rows = tuple((row.scheduler, row.plan.label, *each) for row, each in zip(comparison.plans, cells, strict=True))
+    rows = tuple((row.name, row.plan.label, *each) for row, each in zip(comparison.plans, cells, strict=True))
     table = Table(columns=("scheduler", "status", *columns), rows=rows, caption=bound_text(comparison.bound))
     problem = Problem.of(request)
     panels = [
         Panel(
-            title=row.scheduler,
+            title=row.name,
             svg=placement_svg(problem, row.plan.assignment),
             caption=row.plan.explanation or "; ".join(reason.message for reason in row.plan.reasons[:2]),
         )
         for row in comparison.plans
     ]
-    constraints = constraint_rows(request, {row.scheduler: row.plan for row in comparison.plans})
+    constraints = constraint_rows(request, {row.name: row.plan for row in comparison.plans})
     held = [Table(columns=CONSTRAINT_COLUMNS, rows=constraints, title="Constraints", text=CONSTRAINT_COLUMNS[1:])]
-    moved = tuple((row.scheduler, *line) for row in comparison.plans for line in repair_rows(row.plan))
+    moved = tuple((row.name, *line) for row in comparison.plans for line in repair_rows(row.plan))
     repaired = [Table(columns=REPAIR_COLUMNS, rows=moved, title="Repaired by the core", text=REPAIR_COLUMNS[1:5])]
     intro = [f"{problem.n:,} tasks on {problem.m:,} nodes; traffic is counted in {problem.traffic.unit}."]
+    if drawn := trade_offs_svg(comparison):
+        panels.insert(0, Panel(title="Plans against each other", svg=drawn))
     parts: list[Table | Panel] = [table, *(held if constraints else []), *(repaired if moved else []), *panels]
     return page("Headworks: schedulers compared", intro, parts)

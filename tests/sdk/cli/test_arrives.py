@@ -319,6 +319,8 @@ COMPARE = {
     ),
     "deadline": option("deadline", 7.5, 9, lambda seen: seen.asked[0].limits.deadline),
     "fill": option("fill", 0.7, 0.6, offered),
+    # each is asked again: with a limit of no move, for it makes one without
+    "front": option("front", True, None, lambda seen: len(seen.judge.asked), expected=2),
     "html": option(
         "html", "page.html", "lost.html", lambda seen: (seen.folder / "page.html").stat().st_size > 1000, expected=True
     ),

@@ -11,6 +11,7 @@ from headworks.cli.main import headworks
 from headworks.documents import loads, write
 from headworks.documents.schema import schema_of
 from headworks.plugins.host import PluginHost
+from headworks.problem.plan.front import front
 from small_requests import component, node, request, topology, word_count
 
 
@@ -67,6 +68,24 @@ def test_several_requests_give_a_table_each_and_a_summary(place):
     data = json.loads(invoke(place, place, "-s", "even", "--json").stdout)
     assert [len(each["plans"]) for each in data] == [1, 1]
     assert "name one" in invoke(place, place, "-s", "even", "--html", "x.html").stderr
+
+
+def test_a_front_has_a_line_for_each_plan_that_no_other_beats(place, tmp_path):
+    done = invoke(place, "-s", "dstorm-plus", "-s", "even", "--front", "--json", "--html", tmp_path / "page.html")
+    assert done.exit_code == 0
+    found = loads(done.stdout, Comparison)
+    assert front([row.plan for row in found.plans]) == [*range(len(found.plans))] != []
+    page = (tmp_path / "page.html").read_text()
+    assert all(row.name in page for row in found.plans)
+    person = invoke(place, place, "-s", "dstorm-plus", "-s", "even", "--front").stdout
+    assert "2 requests" not in person
+    assert all(row.name in person for row in found.plans)
+
+
+def test_a_front_without_a_whole_plan_says_so(tmp_path):
+    write(tmp_path / "request.json", request([node("a", 10.0)], [topology("t", component("c"))]))
+    done = invoke(tmp_path / "request.json", "-s", "resource-aware", "--front", "--figures", tmp_path)
+    assert (done.exit_code, "no plan is whole" in done.stderr) == (1, True)
 
 
 def test_the_gap_to_the_proven_optimum_stands_beside_every_scheduler(place):

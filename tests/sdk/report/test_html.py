@@ -4,9 +4,11 @@ from html.parser import HTMLParser
 
 import pytest
 
-from headworks.api import compare
+from headworks.api import Compared, Comparison, compare
+from headworks.model import Plan, Scores, Status
 from headworks.plugins.host import PluginHost
 from headworks.report.html import Panel, Table, comparison_page, page
+from headworks.report.trade_offs import trade_offs_svg
 from headworks.testing import FirstFit
 from small_requests import component, node, request, topology, word_count
 
@@ -72,4 +74,26 @@ def test_a_comparison_is_a_page_with_a_row_and_a_picture_a_scheduler(asked):
     text = comparison_page(compare(asked, ["first-fit", "again"], host=host), asked)
     words = read(text)
     assert words.count("first-fit") == words.count("again") == 2
-    assert text.count("<svg") == 2
+    whole = "<h2>Plans against each other</h2>" in text
+    assert text.count("<svg") == 2 + whole
+    assert whole == ("infeasible" not in words)
+
+
+def test_plans_are_drawn_against_each_other_in_the_figures_in_which_they_differ():
+    made = ((2, 0.4, None), (3, 0.1, 3.0), (3, 0.1, 3.0))
+    scores = [Scores(nodes_used=nodes, share=share, factor=1.0, cost=cost) for nodes, share, cost in made]
+    plans = [*(Plan(scores=each) for each in scores), Plan(status=Status.HELD)]
+    rows = tuple(Compared(scheduler="<s>", setting=f"x={at}", plan=plan, seconds=0.1) for at, plan in enumerate(plans))
+    picture = trade_offs_svg(Comparison(request="", plans=rows))
+    words = read(picture)
+    assert [each for each in words if each.endswith(("x=0", "x=1", "x=2", "x=3"))] == [
+        "1  <s> x=0",
+        "2  <s> x=1",
+        "3  <s> x=2",
+    ]
+    assert {"nodes in use", "price of the nodes per hour"} <= set(words)
+    assert not {"factor of the load that it bears", "running tasks that move"} & set(words)  # all have the same
+    assert words.count("1") == 1  # that plan has no price
+    assert words.count("2, 3") == 2  # in one place
+    assert "<s> x=0; 2, 40.0% between nodes" in words
+    assert trade_offs_svg(Comparison(request="", plans=rows[3:])) == ""

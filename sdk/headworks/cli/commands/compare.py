@@ -14,6 +14,8 @@ from headworks.cli.request import REQUEST_HELP, exit_code, limit_settings, optio
 from headworks.cli.settings import Configured
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from headworks.api import Comparison
     from headworks.model import Request
 
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     help="A scheduler, repeatable; all by default.",
 )
 @option_option
+@click.option("--front", is_flag=True, help="Try costs of a node and limits on moves; keep plans that no other beats.")
 @click.option(
     "--html", type=click.Path(dir_okay=False, path_type=Path), help="Write a page with pictures to this file."
 )
@@ -47,6 +50,7 @@ def command(
     options: dict[str, Any],
     deadline: float | None,
     fill: float | None,
+    front: bool,
     html: Path | None,
     csv_file: Path | None,
     parquet: Path | None,
@@ -59,7 +63,7 @@ def command(
     """
     # numpy, cattrs and rich cost 0.2 s, which the list of commands does not need.
     from headworks.api import compare, find_request, limited
-    from headworks.cli.tables import comparison_table, constraint_tables, reasons, summary_table
+    from headworks.cli.tables import comparison_table, constraint_tables, summary_table
     from headworks.documents import unstructure, write_text
 
     if html is not None and len(requests) > 1:
@@ -68,14 +72,13 @@ def command(
     given = _by_scheduler(options)
     for text in requests:
         asked = limited(find_request(text, host), fill=fill)
-        found = compare(asked, schedulers or None, options=given, deadline=deadline, host=host)
+        found = compare(asked, schedulers or None, options=given, deadline=deadline, host=host, front=front)
         compared.append(found)
         if not as_json:
             tables += [*([text] if len(requests) > 1 else []), comparison_table(found, asked)]
-            tables += constraint_tables(asked, {row.scheduler: row.plan for row in found.plans})
-        for row in found.plans:
-            for line in reasons(row.plan):
-                say(f"{row.scheduler}: {row.plan.label}: {line}")
+            tables += constraint_tables(asked, {row.name: row.plan for row in found.plans})
+        for line in _remarks(text, found):
+            say(line)
         say_live(asked, [row.plan for row in found.plans])
         pictures |= _pictures(text, found, asked) if figures is not None else {}
         if html is not None:
@@ -84,7 +87,7 @@ def command(
 
             write_text(html, comparison_page(found, asked))
             say(f"wrote {html}")
-    if len(requests) > 1 and not as_json:
+    if len(requests) > 1 and not as_json and not front:
         tables.append(summary_table(requests, compared))
     named = zip(requests, compared, strict=True)
     write_rows([{"workload": text, **row} for text, found in named for row in found.rows], csv_file, parquet)
@@ -92,17 +95,32 @@ def command(
         write_figures(pictures, figures)
     data = unstructure(compared[0]) if len(requests) == 1 else [unstructure(each) for each in compared]
     emit(data, *tables, as_json=as_json)
-    context.exit(max((exit_code(row.plan) for found in compared for row in found.plans), default=0))
+    empty = front and not all(found.plans for found in compared)
+    context.exit(max((exit_code(row.plan) for found in compared for row in found.plans), default=0) or int(empty))
+
+
+def _remarks(text: str, found: Comparison) -> Iterator[str]:
+    """Lines on plans that are not as they should be; only a front may be empty."""
+    # rich costs 60 ms, which the list of commands does not need.
+    from headworks.cli.tables import reasons
+
+    if not found.plans:
+        yield f"{text}: no plan is whole; without --front you see the reasons"
+    for row in found.plans:
+        yield from (f"{row.name}: {row.plan.label}: {line}" for line in reasons(row.plan))
 
 
 def _pictures(text: str, found: Comparison, request: Request) -> dict[str, str]:
-    """A picture of each plan, by the names of the request and the scheduler."""
+    """Pictures of all plans against each other and of each, by the names of the request and of what made the plan."""
     # numpy costs 0.1 s, which the list of commands does not need.
     from headworks.problem import Problem
     from headworks.report.placement import placement_svg
+    from headworks.report.trade_offs import trade_offs_svg
 
-    problem = Problem.of(request)
-    return {f"{Path(text).stem}-{row.scheduler}": placement_svg(problem, row.plan.assignment) for row in found.plans}
+    problem, named = Problem.of(request), Path(text).stem
+    drawn = {f"{named}-{row.name}": placement_svg(problem, row.plan.assignment) for row in found.plans}
+    against = trade_offs_svg(found)
+    return {**drawn, f"{named}-against-each-other": against} if against else drawn
 
 
 def _by_scheduler(options: dict[str, Any]) -> dict[str, dict[str, Any]]:
