@@ -10,6 +10,7 @@ from small_requests import component, node, request, topology
 
 HOOKS = {
     "headworks_observe": lambda host: host.observe("bad", object(), 1.0),
+    "headworks_look": lambda host: host.look("bad", object()),
     "headworks_preflight": lambda host: host.preflight("bad", object(), Plan()),
     "headworks_keeps": lambda host: host.keeps("bad", object(), Plan()),
     "headworks_execute": lambda host: host.execute("bad", object(), Plan()),

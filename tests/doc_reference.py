@@ -33,7 +33,7 @@ BLOCK = re.compile(r"(?P<head><!-- generated: (?P<name>[\w-]+) -->\n)(?P<text>.*
 HOOKS = {
     "Every plugin": ("describe", "needs", "workloads", "documents", "recognise"),
     "Scheduler": ("schedule", "prepare", "analyse"),
-    "Monitor": ("open", "run", "observe"),
+    "Monitor": ("open", "run", "observe", "look"),
     "Executor": ("preflight", "execute", "rollback", "keeps", "scale", "intake"),
     "Priority manager": ("prioritise", "reschedule", "recover"),
     "Around a round": ("review", "on_round"),

@@ -65,6 +65,18 @@ def observe(target: SparkTarget, window: float) -> Observation:
     return with_usage(watched(target, opened), before, executors(target.spark))
 
 
+def look(target: SparkTarget) -> Observation:
+    """The nodes that are alive now, the topology, and where its last batch ran; nothing is measured or waited for.
+
+    Raises:
+        EngineEndedError: The query has ended, or its places were given back.
+        EngineError: Nothing listens to the session.
+    """
+    refuse_ended(target)
+    places = FrozenMap[str, Slot]() if target.held else _seen(target, _recorder(target).jobs(target.scope))
+    return attrs.evolve(observation(target, ()), assignment=places)
+
+
 def begin_window(target: SparkTarget) -> tuple[float, Mapping[str, Usage]]:
     """The time, and what executors have used so far; executors that are there belong to the application.
 

@@ -8,7 +8,7 @@ from headworks.errors import how_to_install
 from headworks.hooks import Description, Finding, hookimpl
 from headworks_local.java import java_finding
 from headworks_spark.applications.run import open_application, run_application
-from headworks_spark.targets import execute, keeps, observe, preflight, rollback, scale
+from headworks_spark.targets import execute, keeps, look, observe, preflight, rollback, scale
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -62,6 +62,11 @@ class Spark:
     def headworks_observe(self, target: Target, window: float) -> Observation:
         """See `headworks_spark.targets.observe`."""
         return observe(target, window)
+
+    @hookimpl
+    def headworks_look(self, target: Target) -> Observation:
+        """See `headworks_spark.targets.look`."""
+        return look(target)
 
     @hookimpl
     def headworks_preflight(self, target: Target, plan: Plan) -> Sequence[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections import defaultdict
 from itertools import chain
@@ -74,6 +75,26 @@ def _watched(members: Sequence[SparkTarget], opened: float) -> Iterator[Observat
             yield monitor.watched(each, opened, patience=own)
         except EngineEndedError as error:
             yield Observation(notes=(str(error),))
+
+
+def look(target: Target) -> Observation:
+    """Nodes, topologies and places as they are now; see `monitor.look`. Queries that have ended are left out.
+
+    Args:
+        target: A query, or all of a session.
+
+    Raises:
+        EngineEndedError: The one query has ended, or its places were given back.
+        EngineError: Nothing listens to the session.
+    """
+    with ending_with_jvm():
+        if isinstance(target, SparkTarget):
+            return monitor.look(target)
+        seen = []
+        for each in _alive(target):
+            with contextlib.suppress(EngineEndedError):  # one may end just now
+                seen.append(monitor.look(each))
+        return merged(seen) if seen else Observation()
 
 
 def merged(seen: Sequence[Observation]) -> Observation:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import attrs
 
 from headworks.model import FrozenMap, Receipt, Slot, Step
-from headworks.model.plan import MoveKind
 from headworks.model.scaling import rescale_differences, rescale_refusals
 from headworks_storm.arrival import misplaced, some, wait_until_alive, wait_until_routed
 from headworks_storm.seats.counts import count_changes
@@ -30,8 +29,6 @@ if TYPE_CHECKING:
 LEVEL = "nimbus"
 """Level of enforcement in receipts: Nimbus stores the assignment, supervisors restart the workers that it changes."""
 
-BEGUN = "it was started after the plan was made, and stays where it runs"
-
 
 def preflight(target: StormTarget, plan: Plan) -> Sequence[str]:
     """Warn of what a plan costs, and of what is not carried out: Storm moves executors by restarting whole workers.
@@ -43,7 +40,7 @@ def preflight(target: StormTarget, plan: Plan) -> Sequence[str]:
         Sentences for the operator, none if only executors restart that move and all of them are seen.
     """
     snapshot = target.latest()
-    wanted = _changes(snapshot, _asked(plan, _begun(snapshot, plan)))
+    wanted = _changes(snapshot, plan.assignment)
     unseen = _expected(target, snapshot, wanted).unverified
     changes = count_changes(snapshot, target.seated(snapshot)[0], plan.parallelism)
     differences = (*rescale_differences(plan, _rigid(snapshot)), *(each.why for each in changes if each.why))
@@ -97,9 +94,8 @@ def execute(target: StormTarget, plan: Plan) -> Receipt:
         A receipt whose steps are: each move to another seat and each number of working tasks, with its milliseconds;
         stored by Nimbus; alive where asked, of what starts anew; and what of it cannot be verified or is left out of
         the numbers of tasks, which is no failure. Nimbus shows a failure beside the topologies that were to move.
-        Executors that a plan does not name stay, and so do topologies that it does not change, and those that it would
-        start and that a round has started since: nobody drained them. A plan for other numbers of executors of a
-        topology without seats is refused: `headworks storm rebalance` changes them.
+        Executors that a plan does not name stay, and so do topologies that it does not change. A plan for other numbers
+        of executors of a topology without seats is refused: `headworks storm rebalance` changes them.
     """
     snapshot = target.latest()
     if refused := rescale_refusals(plan, _rigid(snapshot)):
@@ -107,24 +103,7 @@ def execute(target: StormTarget, plan: Plan) -> Receipt:
     placed, _ = target.seated(snapshot)
     changes = count_changes(snapshot, placed, plan.parallelism)
     order = [move.task for move in plan.moves]
-    begun = _begun(snapshot, plan)
-    receipt = _all_ways(target, snapshot, placed, _asked(plan, begun), order, changes)
-    left = tuple(Step(action="leave", subject=name, message=BEGUN) for name in sorted(begun))
-    return attrs.evolve(receipt, steps=(*receipt.steps, *left))
-
-
-def _begun(snapshot: Snapshot, plan: Plan) -> frozenset[str]:
-    """Topologies with a task that the plan starts and that runs by now, in another slot: a round came in between."""
-    running = {move.task for move in plan.moves if move.kind is MoveKind.EVICT}
-    there = {Slot(node.id, port) for node in snapshot.nodes for port in node.slots}
-    starts = {move.task: move.target for move in plan.moves if move.kind is MoveKind.PLACE and move.task not in running}
-    found = {task: snapshot.assignment.get(task) for task in starts}
-    begun = {_topology(task) for task, slot in found.items() if slot in there and slot != starts[task]}
-    return frozenset(begun & {each.id for each in _rigid(snapshot)})
-
-
-def _asked(plan: Plan, begun: frozenset[str]) -> dict[str, Slot]:
-    return {task: slot for task, slot in plan.assignment.items() if _topology(task) not in begun}
+    return _all_ways(target, snapshot, placed, plan.assignment, order, changes)
 
 
 def _topology(task: str) -> str:

@@ -44,6 +44,15 @@ def observe(target: StormTarget, window: float) -> Observation:
     return attrs.evolve(seen, metrics=known_metrics(logical_metrics(metrics, latest, placed), seen))
 
 
+def look(target: StormTarget) -> Observation:
+    """The newest round of Nimbus, with tasks in place of their seats; nothing is measured.
+
+    Raises:
+        EngineError: Nimbus has never asked, or asks no more.
+    """
+    return target.seated(target.latest())[0].observation()
+
+
 def _dated(snapshot: Snapshot, notes: tuple[str, ...], target: StormTarget) -> Observation:
     note = f"round {snapshot.round} of Nimbus is {target.rounds.age:.0f} s old"
     return attrs.evolve(snapshot.observation(), notes=(note, *notes))

@@ -10,7 +10,7 @@ from headworks.errors import EngineError, how_to_install
 from headworks.hooks import Description, Finding, hookimpl
 from headworks_local.java import java_finding
 from headworks_storm.executor import execute, keeps, preflight, rollback
-from headworks_storm.monitor import observe
+from headworks_storm.monitor import look, observe
 from headworks_storm.workload.catalogue import workloads
 from headworks_storm.workload.foreign import recognise
 
@@ -55,6 +55,15 @@ class Storm:
             window: Seconds to measure.
         """
         return observe(target, window)
+
+    @hookimpl
+    def headworks_look(self, target: StormTarget) -> Observation:
+        """Look at a cluster; see `headworks_storm.monitor.look`.
+
+        Args:
+            target: The cluster.
+        """
+        return look(target)
 
     @hookimpl
     def headworks_intake(self, target: StormTarget) -> Intake:

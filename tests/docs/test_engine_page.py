@@ -19,5 +19,5 @@ def test_its_hooks_have_the_arguments_of_the_specification():
         if name.startswith("headworks_")
     }
     named = re.findall(r"^\| `(headworks_\w+\([^)]*\))`", PAGE, re.MULTILINE)
-    assert len(named) == 9
+    assert len(named) == 10
     assert set(named) <= known

@@ -224,7 +224,8 @@ def watched(memory: Memory, request: Request) -> Memory:
 def remember(memory: Memory, done: Round, guards: Guards, *, now: float) -> Memory:
     """Memory after a round that ended at `now`."""
     # A round that failed with a request and without a plan is one whose way back raised.
-    if done.receipt is None and not (done.outcome == "failed" and done.request is not None):
+    acted = done.receipt is not None and done.outcome != "waiting"
+    if not acted and not (done.outcome == "failed" and done.request is not None):
         return memory
     trial = _trial(done, guards, memory.windows)
     if done.outcome in ("executed", "asserted"):
@@ -241,16 +242,21 @@ def remember(memory: Memory, done: Round, guards: Guards, *, now: float) -> Memo
         return attrs.evolve(memory, acted=now, failures=failures, asked=FrozenMap(), tries=0, trial=None)
     if not done.plan.provenance.scheduler:  # the loop's own reminder
         tries = memory.tries + 1 if done.outcome == "missed" else 0
-        return attrs.evolve(memory, acted=now, failures=failures, tries=tries)
+        return attrs.evolve(memory, acted=now, failures=failures, tries=tries, asked=_kept(memory.asked, done))
     return Memory(
         acted=now,
         failures=failures,
-        asked=done.plan.assignment,
+        asked=_kept(done.plan.assignment, done),
         trial=trial,
         regrets=memory.regrets,
         repeated=repeated,
         setting=memory.setting,
     )
+
+
+def _kept(asked: FrozenMap[str, Slot], done: Round) -> FrozenMap[str, Slot]:
+    """What is asked for without the places that held no more as a round acted: they are not insisted on."""
+    return FrozenMap({task: slot for task, slot in asked.items() if task not in done.dropped})
 
 
 def _trial(done: Round, guards: Guards, windows: tuple[Window, ...]) -> Trial | None:

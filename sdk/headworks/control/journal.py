@@ -43,12 +43,12 @@ Outcome = Literal[
 """How a round ended.
 
 quiet: the analysis called for no plan; unchanged: the plan moves nothing; held: there is no usable plan; waiting: a
-guard holds the plan back, or there is nothing to place yet; vetoed: a reviewing plugin objects; failed: the monitor or
-the executor failed, or the observation contradicts itself; executed: every task was seen where the plan put it; missed:
-the plan was carried out, but some task was not seen in its place; rolled-back: carrying out failed, and was undone;
-asserted: tasks had left their places, and were seen there again after a reminder; undone: an earlier plan had made
-things worse, and was taken back; answered: the engine asked for places of tasks without a slot, and got them; ended:
-the application is over.
+guard holds the plan back, no move of it holds any more, or there is nothing to place yet; vetoed: a reviewing plugin
+objects; failed: the monitor or the executor failed, or the observation contradicts itself; executed: every task was
+seen where the plan put it, but for moves that were dropped; missed: the plan was carried out, but some task was not
+seen in its place; rolled-back: carrying out failed, and was undone; asserted: tasks had left their places, and were
+seen there again after a reminder; undone: an earlier plan had made things worse, and was taken back; answered: the
+engine asked for places of tasks without a slot, and got them; ended: the application is over.
 """
 
 
@@ -84,6 +84,11 @@ class Round:
     scaling: Receipt | None = None
     counts: FrozenMap[str, int] = FrozenMap()
     at: str = ""
+
+    @property
+    def dropped(self) -> FrozenMap[str, str]:
+        """Tasks whose places in the plan held no more when it was to be carried out, each with the reason."""
+        return FrozenMap() if self.receipt is None else self.receipt.dropped
 
     def __repr__(self) -> str:
         """A line: what it holds is `headworks.documents.dumps(round)`."""

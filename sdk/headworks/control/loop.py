@@ -32,9 +32,22 @@ from headworks.control.guards import (
 from headworks.control.journal import Counts, NoJournal, Outcome, Round, compare_assignments, now, without_missing_tasks
 from headworks.control.knowledge import KnowledgeFile
 from headworks.control.priorities import Draining, Priorities
-from headworks.documents import unstructure
+from headworks.control.recheck import is_void, recheck
+from headworks.documents import digest, unstructure
 from headworks.errors import DocumentError, EngineEndedError, EngineWaitsError, HeadworksError
-from headworks.model import FILL, Drain, FrozenMap, Limits, Observation, Plan, Receipt, Request, Status, Undrained
+from headworks.model import (
+    FILL,
+    Drain,
+    FrozenMap,
+    Limits,
+    Observation,
+    Plan,
+    Provenance,
+    Receipt,
+    Request,
+    Status,
+    Undrained,
+)
 from headworks.model.parts import without_topologies
 from headworks.model.scaling import rescale_differences
 from headworks.model.validate import check_request
@@ -46,6 +59,8 @@ if TYPE_CHECKING:
     from headworks.plugins.host import PluginHost
 
 LOG = logging.getLogger("headworks.loop")
+SHOWN = 3
+"""Dropped tasks that the message of a round names; the receipt has all."""
 Isolation = Literal["auto", "thread", "process"]
 """Place where a scheduler is asked."""
 
@@ -306,6 +321,7 @@ class Loop:
         if plan.status is not Status.OK or not plan.moves:  # they cannot go back, or may not move by now
             return None
         outcome, message = judge(plan, (), shadow=self._control.shadow)
+        plan = attrs.evolve(plan, provenance=Provenance(request=digest(request)))
         if outcome is not None:
             return self._end(outcome, message, request=request, plan=plan)
         return self._act(plan, {"request": request, "plan": plan}, done="asserted")
@@ -358,14 +374,28 @@ class Loop:
         engine, host, target = self._control.engine, self._host, self._target
         try:
             warnings = tuple(host.preflight(engine, target, plan))
-            act = functools.partial(host.execute, engine, target, plan)
+            act = functools.partial(self._carry_out, seen["request"], plan)
             receipt = self._draining.execute(seen["request"], plan.assignment, act)
+        except EngineEndedError as error:
+            return self._end("ended", str(error), **seen)
         except Exception as error:  # noqa: BLE001 - and an executor
             return self._end("failed", f"{engine} could not carry the plan out: {_say(error)}", **seen)
         seen = {**seen, "warnings": warnings, "receipt": receipt}
         if not receipt.done:
             return self._undo(receipt, seen)
+        if is_void(plan, receipt.dropped):
+            return self._end("waiting", f"no move holds any more: {_some(receipt.dropped)}", **seen)
         return self._verify(plan, seen, done)
+
+    def _carry_out(self, request: Request, plan: Plan) -> Receipt:
+        """Carry out what holds of a plan on the engine as it is at this moment."""
+        engine, host, target = self._control.engine, self._host, self._target
+        looked = host.look(engine, target)
+        if looked is None:
+            return host.execute(engine, target, plan)
+        left = recheck(plan, request, looked)
+        receipt = Receipt() if is_void(plan, left.dropped) else host.execute(engine, target, left.plan)
+        return attrs.evolve(receipt, dropped=left.dropped)
 
     def _undo(self, receipt: Receipt, seen: dict[str, Any]) -> Round:
         why = "; ".join(step.message for step in receipt.steps if not step.done)
@@ -383,10 +413,15 @@ class Loop:
             after = self._observe("afterwards: ")
         except Exception as error:  # noqa: BLE001 - a monitor again
             return self._end("missed", f"carried out, but not seen: {_say(error)}", **seen)
-        check = compare_assignments(without_missing_tasks(plan, after.topologies), after.assignment)
+        receipt: Receipt = seen["receipt"]
+        wanted = without_missing_tasks(plan, after.topologies)
+        asked = {task: slot for task, slot in wanted.items() if task not in receipt.dropped}
+        check = compare_assignments(asked, after.assignment)
         message = f"{check.hits} of {check.asked} tasks run where asked"
-        if unseen := len(seen["receipt"].unseen):
+        if unseen := len(receipt.unseen):
             message = f"{check.hits} of {check.asked} tasks are assigned where asked; nothing reports {unseen} of them"
+        if receipt.dropped:
+            message = f"{message}; {len(receipt.dropped)} hold no more: {_some(receipt.dropped)}"
         return self._end("missed" if check.missed else done, message, check=check, **seen)
 
     def _observe(self, when: str = "") -> Observation:
@@ -400,6 +435,12 @@ class Loop:
 
     def _end(self, outcome: Outcome, message: str, **seen: Any) -> Round:
         return Round(number=self._number, outcome=outcome, message=message, notes=self._notes, **seen)
+
+
+def _some(dropped: Mapping[str, str]) -> str:
+    """The first of some tasks that were dropped, each with the reason, and the number of the others."""
+    said = [f"{task} ({why})" for task, why in dropped.items()]
+    return ", ".join(said[:SHOWN] + ([f"{len(said) - SHOWN} more"] if len(said) > SHOWN else []))
 
 
 def _say(error: Exception) -> str:

@@ -46,10 +46,11 @@ class Totals:
 def plus(totals: Totals, done: Round) -> Totals:
     """The totals with one more round."""
     carried = done.plan if done.outcome in CARRIED else None
+    moves = [str(move.kind) for move in carried.moves if move.task not in done.dropped] if carried else ()
     stops = [each.stopped for each in done.receipt.steps if each.stopped is not None] if done.receipt else []
     return Totals(
         rounds=_counted(totals.rounds, [done.outcome]),
-        moves=_counted(totals.moves, [str(move.kind) for move in carried.moves] if carried else ()),
+        moves=_counted(totals.moves, moves),
         stops=totals.stops + len(stops),
         stopped=totals.stopped + sum(stops),
         newest=totals.newest if done.request is None else done,

@@ -89,6 +89,14 @@ class EngineSpec:
         """
 
     @hookspec
+    def headworks_look(self, target: Any) -> Observation:  # type: ignore[empty-body]
+        """Return nodes, topologies and places of tasks as they are now. Optional; light: waits for nothing.
+
+        It is called just before a plan is carried out. The loop drops what no longer holds of the plan, and names it in
+        `Receipt.dropped`. Leave out measurements. Without this hook, the whole plan is carried out.
+        """
+
+    @hookspec
     def headworks_keeps(self, target: Any, plan: Plan) -> bool:  # type: ignore[empty-body]
         """Tell whether the tasks of a plan stay where they are without being asked to. Optional; light, without effect.
 

@@ -320,7 +320,8 @@ class Receipt:
     """Receipt of an executor: its steps, and the assignment to restore to undo them.
 
     `undo_parallelism` has the numbers of tasks to restore, by `topology/component`. `unseen` are tasks that are right
-    in the engine's own table, but that nothing reports.
+    in the engine's own table, but that nothing reports. `dropped` is the loop's: tasks whose places in the plan held no
+    more when it was to be carried out, each with the reason.
     """
 
     done: bool = True
@@ -329,6 +330,7 @@ class Receipt:
     undo: FrozenMap[str, Slot] = FrozenMap()
     undo_parallelism: FrozenMap[str, int] = FrozenMap()
     unseen: tuple[str, ...] = ()
+    dropped: FrozenMap[str, str] = FrozenMap()
 
 
 Undrained = Literal["wait", "keep", "force"]

@@ -54,6 +54,7 @@ DEADLINES: Mapping[str, float] = {
     "headworks_execute": 900.0,
     "headworks_intake": 60.0,
     "headworks_keeps": 60.0,
+    "headworks_look": 60.0,
     "headworks_needs": 60.0,
     "headworks_observe": 120.0,
     "headworks_on_round": 30.0,
@@ -73,7 +74,7 @@ SHORTER_ONLY = frozenset({"headworks_describe", "headworks_on_round", "headworks
 
 ONE_TARGET = frozenset(
     {
-        *("headworks_observe", "headworks_preflight", "headworks_keeps", "headworks_intake"),
+        *("headworks_observe", "headworks_look", "headworks_preflight", "headworks_keeps", "headworks_intake"),
         *("headworks_execute", "headworks_rollback", "headworks_scale"),
     }
 )
@@ -274,6 +275,7 @@ ONE: Mapping[str, type] = {
     "headworks_execute": Receipt,
     "headworks_intake": Intake,
     "headworks_keeps": bool,
+    "headworks_look": Observation,
     "headworks_observe": Observation,
     "headworks_open": AbstractContextManager,
     "headworks_prioritise": Observation,

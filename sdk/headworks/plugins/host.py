@@ -281,6 +281,11 @@ class PluginHost:
         """Measure an engine for a window of seconds."""
         return cast("Observation", self.call(name, "headworks_observe", target=target, window=window))
 
+    def look(self, name: str, target: Any) -> Observation | None:
+        """The engine as it is now, without measurements; None of an engine without the hook."""
+        found = self.call(name, "headworks_look", target=target) if self.has(name, "headworks_look") else None
+        return cast("Observation | None", found)
+
     def preflight(self, name: str, target: Any, plan: Plan) -> tuple[str, ...]:
         """Sentences on the parts of a plan that the target cannot enforce."""
         return cast("tuple[str, ...]", self.call(name, "headworks_preflight", target=target, plan=plan))

@@ -25,9 +25,11 @@ from headworks.model import (
     Topology,
 )
 from headworks.problem import Problem
+from headworks_spark.events.recorder import EventRecorder
 from headworks_spark.placement.table import PlacementTable
 from headworks_spark.plugin import spark as plugin
 from headworks_spark.target import SparkTarget
+from patience import PATIENCE
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -96,6 +98,19 @@ def test_a_session_keeps_the_tasks_that_it_was_asked_for_and_no_others(target: S
     assert not plugin.headworks_keeps(target, plan(1))
     plugin.headworks_rollback(target, receipt)
     assert not plugin.headworks_keeps(target, plan(0))
+
+
+def test_a_look_shows_the_nodes_and_where_the_last_job_ran(spark: SparkSession, target: SparkTarget) -> None:
+    with EventRecorder(spark) as recorder:
+        heard = attrs.evolve(target, recorder=recorder)
+        plugin.headworks_execute(heard, plan(0))
+        three_stages(spark, "job")
+        recorder.wait("job", 1, since=0, timeout=PATIENCE)
+        seen = plugin.headworks_look(heard)
+    assert sorted(each.id for each in seen.cluster.nodes) == sorted(HOSTS)
+    assert seen.cluster.shared_slots
+    assert [each.id for each in seen.topologies] == ["job"]
+    assert seen.assignment == plan(0).assignment
 
 
 def test_tasks_of_another_topology_are_left_alone(target: SparkTarget) -> None:

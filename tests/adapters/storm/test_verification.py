@@ -11,9 +11,11 @@ import attrs
 import pytest
 
 from headworks.control.guards import Guards
+from headworks.control.journal import FileJournal, read_journal
 from headworks.control.loop import Control, Loop
 from headworks.model import FrozenMap, Plan, Slot
 from headworks.plugins.host import PluginHost
+from headworks.report.decisions import read_decisions, replay
 from headworks_storm import arrival
 from headworks_storm.nimbus.rounds import Rounds
 from headworks_storm.target import StormTarget
@@ -228,6 +230,15 @@ def test_one_silent_topology_is_no_endless_series_of_restarts(world):
     done = rounds_of(world, "s2", 4, 3.0)
     assert [each.outcome for each in done] == ["executed", "unchanged", "unchanged", "unchanged"]
     assert (world.storm.moves, world.pids("old")) == (1, old)
+
+
+def test_recorded_rounds_are_planned_again_to_the_same_plans(world, tmp_path):
+    journal, host = FileJournal(tmp_path / "journal"), world.host.with_plugin("mover", Mover(tuple(MOVED), "s2"))
+    control = Control(scheduler="mover", engine="storm", window=0.2, guards=Guards(cooldown=0.0))
+    loop = Loop(host, control, attrs.evolve(world.target, patience=3.0), journal)
+    assert [loop.round(replan=True).outcome for _ in range(2)] == ["executed", "unchanged"]
+    decisions = list(read_decisions(read_journal(journal.path)))
+    assert [replay(each, host).verdict for each in decisions] == ["same", "same"]
 
 
 def test_workers_that_never_start_are_given_up_after_three_failures(world):

@@ -71,7 +71,7 @@ def scene(decision: Decision) -> dict[str, Any]:
     found: dict[str, Any] = {
         "record": decision.record,
         "explanation": "" if done.plan is None else done.plan.explanation,
-        "steps": [] if done.receipt is None else [_step(each) for each in done.receipt.steps],
+        "steps": list(_steps(done)),
         "notes": list(done.notes),
     }
     if done.request is None:
@@ -93,8 +93,12 @@ def scene(decision: Decision) -> dict[str, Any]:
     }
 
 
-def _step(step: Any) -> list[str]:
-    return [step.action, step.subject, "done" if step.done else "failed", step.message]
+def _steps(done: Round) -> Iterator[list[str]]:
+    """What was done, and which tasks were dropped as their places held no more, a row each."""
+    for step in () if done.receipt is None else done.receipt.steps:
+        yield [step.action, step.subject, "done" if step.done else "failed", step.message]
+    for task, why in done.dropped.items():
+        yield ["drop", task, "done", why]
 
 
 def _nodes(problem: Problem, before: NDArray[np.int64], after: NDArray[np.int64]) -> Iterator[dict[str, Any]]:
