@@ -40,7 +40,7 @@ HOOKS = {
     "Installation of an engine": ("examine",),
 }
 """Hooks by the kind of plugin that has them, in the order of the page."""
-ENGINE = ("describe", "open", "observe", "preflight", "execute", "rollback", "keeps", "scale", "run")
+ENGINE = ("describe", "open", "observe", "look", "preflight", "execute", "rollback", "keeps", "scale", "run")
 """Hooks of an engine's adapter, in the order in which its author meets them."""
 FOLDERS = ("sdk", "adapters", "plugins", "schemas", "lab")
 """Where packages are, in the order of the page."""
