@@ -74,7 +74,7 @@ CHEAP = (
 ENGINES = {"spark": ("pyspark",), "storm": ("py4j", "jgo")}
 """Modules that the tests of an engine need beside Java, by their marker."""
 EXTRAS = {
-    *("alembic", "confluent_kafka", "duckdb", "hdfs_native", "jgo", "obstore", "ortools", "psycopg"),
+    *("alembic", "confluent_kafka", "duckdb", "jgo", "obstore", "ortools", "psycopg"),
     *("py4j", "pyarrow", "pyroute2", "pyspark", "sqlalchemy", "starlette", "uvicorn"),
 }
 """Modules of our extras: a file of tests that imports one is skipped where it is not installed."""

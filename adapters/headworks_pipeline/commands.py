@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,8 @@ from platformdirs import user_cache_path
 from headworks.cli.output import emit, json_option, say, table, wide_option
 from headworks.cli.parameters import FiniteRange, PathOrUrl
 from headworks.errors import EngineError
-from headworks.samples.remote.folder import is_url
+from headworks.samples.objects import is_url
+from headworks_pipeline.hadoop import SCHEMES, place_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -90,12 +92,7 @@ def pipeline() -> None:
     default="headworks-pipeline",
     show_default=True,
     type=PathOrUrl(exists=False),
-    help="Folder of tables and documents, or a URL such as s3://BUCKET/PREFIX.",
-)
-@click.option(
-    "--cache",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Folder for working copies of object stores; default: the cache of the user.",
+    help="Folder of tables and documents, or a URL such as s3a://BUCKET/PREFIX.",
 )
 @place_options
 @_amount_options
@@ -118,7 +115,6 @@ def run_command(
     *,
     samples: str,
     output: str,
-    cache: Path | None,
     follow: float | None,
     available: bool,
     as_json: bool,
@@ -138,31 +134,29 @@ def run_command(
     `headworks plan OUTPUT/request.json`.
     """
     # numpy and cattrs cost 0.3 s, which a list of commands, which imports this module, does not need.
-    from headworks_pipeline.remote import working_copy
     from headworks_pipeline.reporting.thresholds import USUAL, Threshold
     from headworks_pipeline.run import PipelineJob
 
-    for_folders = {"--follow": follow is not None, "--available": available, "--compact": compact}
-    for_folders |= {"--keep-samples": keep_samples is not None, "--master": place["master"] is not None}
-    _refuse_url(samples, output, [option for option, given in for_folders.items() if given])
-    with working_copy(samples, output, cache or user_cache_path("headworks") / "pipeline") as (here, results):
-        job = PipelineJob(
-            samples=here,
-            output=results,
-            history=history,
-            recent=recent,
-            chunk=chunk,
-            keep=keep,
-            keep_samples=keep_samples,
-            compact=compact,
-            thresholds=tuple(map(Threshold.parse, max_rejected)) or USUAL,
-            may_wait=follow is not None,
-            names=(samples, output),
-        )
-        if follow is not None or available:
-            broken = _streamed(job, follow, place, as_json=as_json)
-        else:
-            broken = _once(job, _opener(place, backend, results), as_json=as_json)
+    for_folders = {"--compact": compact, "--keep-samples": keep_samples is not None}
+    for_folders["--backend duckdb"] = backend == "duckdb"
+    _refuse_urls(samples, output, [option for option, given in for_folders.items() if given])
+    job = partial(
+        PipelineJob,
+        history=history,
+        recent=recent,
+        chunk=chunk,
+        keep=keep,
+        keep_samples=keep_samples,
+        compact=compact,
+        thresholds=tuple(map(Threshold.parse, max_rejected)) or USUAL,
+        may_wait=follow is not None,
+    )
+    streams = follow is not None or available
+    if streams or is_url(samples) or is_url(output):
+        broken = _on_spark(job, samples, output, place, streams=streams, interval=follow, as_json=as_json)
+    else:
+        here = job(samples=Path(samples), output=Path(output))
+        broken = _once(here, _opener(place, backend, Path(output)), as_json=as_json)
     if broken:
         raise SystemExit(1)
 
@@ -177,21 +171,40 @@ def _once(job: PipelineJob, opener: Opener, *, as_json: bool) -> bool:
     return bool(report.breaches)
 
 
-def _streamed(job: PipelineJob, interval: float | None, place: Mapping[str, Any], *, as_json: bool) -> bool:
-    """Run as a stream in a session of its own; whether a threshold is broken."""
+def _on_spark(
+    job: Callable[..., PipelineJob],
+    samples: str,
+    output: str,
+    place: Mapping[str, Any],
+    *,
+    streams: bool,
+    interval: float | None,
+    as_json: bool,
+) -> bool:
+    """Run in a session that is there from the beginning, once or as a stream; whether a threshold is broken."""
     # numpy and cattrs cost 0.3 s, which a list of commands does not need.
     from headworks_pipeline.session import LOCAL, SessionConfig, session
 
-    with session(SessionConfig(**{**place, "master": place["master"] or LOCAL}), job.output) as spark:
-        return _stream(spark, job, interval, as_json=as_json)
+    log = user_cache_path("headworks") / "pipeline" if is_url(output) else Path(output)
+    with session(SessionConfig(**{**place, "master": place["master"] or LOCAL}), log) as spark:
+        made = job(samples=place_of(samples, spark), output=place_of(output, spark))
+        if streams:
+            return _stream(spark, made, interval, as_json=as_json)
+        # PySpark is optional: a session was made, so it is there.
+        from headworks_pipeline.tables.on_spark import OnSpark
+
+        return _once(made, lambda _work: contextlib.nullcontext(OnSpark(spark)), as_json=as_json)
 
 
-def _refuse_url(samples: str, output: str, given: Sequence[str]) -> None:
-    """Refuse options that are for folders where SAMPLES or the results are on other machines."""
-    url = next(filter(is_url, (samples, output)), "")
-    if url and given:
-        verb = "is" if len(given) == 1 else "are"
-        raise click.UsageError(f"{url} is no folder, for which {', '.join(given)} {verb}: leave out {given[0]}")
+def _refuse_urls(samples: str, output: str, given: Sequence[str]) -> None:
+    """Refuse URLs of another kind, and beside URLs the options that are for folders alone."""
+    for url in filter(is_url, (samples, output)):
+        if url.partition("://")[0] not in SCHEMES:
+            ways = " or ".join(f"{each}://" for each in SCHEMES)
+            raise click.UsageError(f"{url} is no place for samples or results: begin its URL with {ways}")
+        if given:
+            verb = "is" if len(given) == 1 else "are"
+            raise click.UsageError(f"{url} is no folder, for which {', '.join(given)} {verb}: leave out {given[0]}")
 
 
 def _opener(place: Mapping[str, Any], backend: str, output: Path) -> Opener:

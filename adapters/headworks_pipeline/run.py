@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from headworks.documents import read, write, write_text
+from headworks.documents import dumps
 from headworks.errors import DocumentError, EngineError
 from headworks.model import FrozenMap, Observation, Request
 from headworks.model.knowledge import Knowledge
@@ -23,6 +23,7 @@ from headworks_pipeline.intake.files import AHEAD
 from headworks_pipeline.learning.learn import HISTORY, RECENT, hours_of, learn, table
 from headworks_pipeline.learning.requests import request_of
 from headworks_pipeline.learning.states import advance, rules
+from headworks_pipeline.places import Place, put_text, read_document
 from headworks_pipeline.reporting.changes import changes
 from headworks_pipeline.reporting.report import RunReport, write_report
 from headworks_pipeline.reporting.thresholds import USUAL, Threshold, breaches
@@ -57,11 +58,10 @@ class PipelineJob:
         thresholds: Most rows of an hour that may not be used.
         compact: True to compact samples of hours that are over.
         may_wait: True if a folder without samples is no error, as for a job that waits for them.
-        names: What messages call the samples and the results; their folders by default.
     """
 
-    samples: Path
-    output: Path
+    samples: Place
+    output: Place
     history: int = HISTORY
     recent: int = RECENT
     chunk: int | None = None
@@ -70,11 +70,6 @@ class PipelineJob:
     thresholds: tuple[Threshold, ...] = USUAL
     compact: bool = False
     may_wait: bool = False
-    names: tuple[str, str] = attrs.field()
-
-    @names.default
-    def _folders(self) -> tuple[str, str]:
-        return str(self.samples), str(self.output)
 
 
 Opener = Callable[[Work], AbstractContextManager[Backend]]
@@ -112,7 +107,7 @@ def run(
     _check(job)
     store, watch = Store(folder=job.output), _Watch()
     with store.locked():
-        if job.compact:
+        if job.compact and isinstance(job.samples, Path):
             compact(job.samples, watch.started)
             watch.lap("compact samples")
         work = survey(job.samples, store, job.keep, watch.started)
@@ -136,7 +131,7 @@ def run(
 
 def _last_knowledge(job: PipelineJob) -> Knowledge:
     try:
-        return read(job.output / KNOWLEDGE, Knowledge)
+        return read_document(job.output / KNOWLEDGE, Knowledge)
     except DocumentError:  # there is none, or one of another version, from which nothing can be told
         return Knowledge(samples=0)
 
@@ -183,7 +178,7 @@ def expire(work: Work, manifest: Manifest, keep: int, tell: Callable[[str], None
     old = [hour for hour in sorted(work.there)[:-keep] if hour in manifest.hours]
     learnt = [hour for hour in old if manifest.hours[hour].inputs == work.inputs[hour]]
     for stamp in (stamp for hour in learnt for stamp in work.there[hour]):
-        path = Path(stamp.path)
+        path = Path(stamp.path)  # only folders of this machine are expired
         try:
             for file in (*standing(path.parent, stamp.lines), path):
                 file.unlink(missing_ok=True)
@@ -195,13 +190,12 @@ def expire(work: Work, manifest: Manifest, keep: int, tell: Callable[[str], None
 
 def _no_samples(job: PipelineJob, store: Store) -> str:
     made = len(store.manifest().hours)
-    samples, output = job.names
-    stay = f"; the results of {made} hours in {output} stay as they are" if made else ""
-    return f"{samples} has no samples: is it mounted, and has a monitor written to it?{stay}"
+    stay = f"; the results of {made} hours in {job.output} stay as they are" if made else ""
+    return f"{job.samples} has no samples: is it mounted, and has a monitor written to it?{stay}"
 
 
 def _check(job: PipelineJob) -> None:
-    if not job.samples.is_dir():
+    if isinstance(job.samples, Path) and not job.samples.is_dir():
         raise DocumentError("", f"{job.samples} is no folder of samples: `headworks run --samples` writes one")
 
 
@@ -222,15 +216,15 @@ def publish(job: PipelineJob, store: Store, now: datetime | None = None) -> Know
     moments, recent = [moment for moment, _ in states], hours[-job.recent :]
     last = job.output / STAMP
     if hours and last.is_file() and last.read_text() == _stamp(job, manifest, recent, moments):
-        return read(job.output / KNOWLEDGE, Knowledge)
+        return read_document(job.output / KNOWLEDGE, Knowledge)
     learnt, manifest = advance(store, manifest, hours, job.history)
     state = states[-1][1] if states else Observation()
     tables = {name: table(store, manifest, name, recent) for name in ("sums", "windows")}
     knowledge = learn(learnt, tables, recent[0] if recent else "", state.cluster)
-    write(job.output / KNOWLEDGE, knowledge)
+    put_text(job.output / KNOWLEDGE, dumps(knowledge))
     if states:
-        write(job.output / REQUEST, _request(state, knowledge, tables))
-    write_text(last, _stamp(job, manifest, recent, moments))
+        put_text(job.output / REQUEST, dumps(_request(state, knowledge, tables)))
+    put_text(last, _stamp(job, manifest, recent, moments))
     return knowledge
 
 

@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from caches import own_cache
+
+SERVER = """
+import sys
+from moto.server import ThreadedMotoServer
+server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+server.start()
+print("http://{}:{}".format(*server.get_host_and_port()), flush=True)
+sys.stdin.read()
+"""
+"""A server that speaks S3: it prints its address, and ends with its standard input, as who started it does."""
 
 
 @pytest.fixture
@@ -20,14 +32,12 @@ def cache(monkeypatch, tmp_path):
 
 @pytest.fixture(scope="module")
 def endpoint():
-    """A server that speaks S3, in this process."""
+    """The address of a server that speaks S3, in a process of its own."""
     pytest.importorskip("obstore")
-    server = pytest.importorskip("moto.server")
-    running = server.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    running.start()
-    host, port = running.get_host_and_port()
-    yield f"http://{host}:{port}"
-    running.stop()
+    pytest.importorskip("moto.server")
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+    with subprocess.Popen([sys.executable, "-c", SERVER], text=True, **pipes) as server:
+        yield server.stdout.readline().strip()
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ import contextlib
 import http.client
 import json
 import os
-import shutil
 import subprocess
 import urllib.parse
 from typing import TYPE_CHECKING
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
 
 HOST = "127.0.0.1"
 PACKAGE = "org.apache.hadoop.hdfs.server"
-ADMIN = "org.apache.hadoop.hdfs.tools.DFSHAAdmin"
 
 
 class WebHdfs:
@@ -180,44 +178,3 @@ def local_hdfs(work: Path):
         client = WebHdfs(web, rpc, daemons)
         until_it_serves(client)
         yield client
-
-
-@contextlib.contextmanager
-def hdfs_pair(work: Path, service: str = "pair"):
-    """An HDFS whose name service has two NameNodes, the first of them active: a client of each, and their settings."""
-    names = ("one", "two")
-    with hdfs_daemons(work) as (daemons, ports):
-        settings = data_node(ports, work) | {
-            "dfs.nameservices": service,
-            f"dfs.ha.namenodes.{service}": ",".join(names),
-            f"dfs.client.failover.proxy.provider.{service}": f"{PACKAGE}.namenode.ha.ConfiguredFailoverProxyProvider",
-            "dfs.namenode.shared.edits.dir": (work / "edits").as_uri(),
-            "dfs.ha.fencing.methods": "shell(/bin/true)",
-        }
-        clients = {}
-        for name in names:
-            rpc, web = ports.take(2)
-            settings |= {
-                f"dfs.namenode.rpc-address.{service}.{name}": f"{HOST}:{rpc}",
-                f"dfs.namenode.http-address.{service}.{name}": f"{HOST}:{web}",
-            }
-            clients[name] = WebHdfs(web, rpc, daemons)
-        for name in (*names, "datanode"):
-            own = {"dfs.namenode.name.dir": (work / name).as_uri()}
-            own |= {} if name == "datanode" else {"dfs.ha.namenode.id": name}
-            daemons.configure(name, settings | own, f"hdfs://{service}")
-        daemons.run("one", f"{PACKAGE}.namenode.NameNode", "-format", "-nonInteractive")
-        shutil.copytree(work / "one", work / "two")  # as -bootstrapStandby does
-        for name in (*names, "datanode"):
-            daemons.start(name)
-        activate(daemons, "one")
-        until_it_serves(clients["one"])
-        yield clients, daemons.confs["datanode"]
-
-
-def activate(daemons: Daemons, name: str) -> None:
-    """Make a NameNode of a pair the active one, when it answers."""
-    for _ in patience(lambda: tuple(daemons.running.values()), 600, f"NameNode {name} does not become active"):
-        with contextlib.suppress(AssertionError):
-            daemons.run("datanode", ADMIN, "-transitionToActive", "--forceactive", name)
-            break

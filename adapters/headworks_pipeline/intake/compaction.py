@@ -19,10 +19,13 @@ import attrs
 from headworks.errors import EngineError
 from headworks.samples.rows import VERSION
 from headworks.samples.store import MARK, arrow_schema
+from headworks_pipeline.hadoop import HadoopPath
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
     from pathlib import Path
+
+    from headworks_pipeline.places import Place
 
 PREFIX = "compacted-"
 """Beginning of the names of files that stand for others."""
@@ -47,13 +50,14 @@ class Compaction:
     removed: int = 0
 
 
-def file_line(file: Path) -> str:
+def file_line(file: Place) -> str:
     """Name, bytes and time of the last change of a file: another line, another content."""
-    status = file.stat() if file.exists() else file.lstat()  # of a loop of links, or one to nowhere
+    # Of a loop of links, or one to nowhere, it is that of the link.
+    status = file.stat() if isinstance(file, HadoopPath) or file.exists() else file.lstat()
     return f"{file.name} {status.st_size} {status.st_mtime_ns}"
 
 
-def replaced_by(file: Path) -> tuple[str, ...]:
+def replaced_by(file: Place) -> tuple[str, ...]:
     """Lines of the files that a compacted one stands for; none if it cannot be read."""
     # pyarrow costs 0.2 s, and is an extra.
     from pyarrow import ArrowException, parquet
@@ -61,7 +65,8 @@ def replaced_by(file: Path) -> tuple[str, ...]:
     if not file.is_file():
         return ()
     try:
-        text = (parquet.read_schema(file).metadata or {}).get(REPLACES, b"[]")
+        with file.open("rb") as content:
+            text = (parquet.read_schema(content).metadata or {}).get(REPLACES, b"[]")
         return tuple(json.loads(text))
     except (OSError, ArrowException, ValueError):
         return ()

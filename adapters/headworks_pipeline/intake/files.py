@@ -7,20 +7,22 @@ import hashlib
 import re
 from collections import defaultdict
 from datetime import timedelta
-from pathlib import Path
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from headworks.samples.rows import COLUMNS, VERSION
 from headworks.samples.store import MARK
+from headworks_pipeline.hadoop import HadoopPath
 from headworks_pipeline.intake.compaction import PREFIX, file_line, replaced_by
+from headworks_pipeline.places import Place
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from datetime import datetime
 
-PLACE = re.compile(r"day=(\d{4}-\d\d-\d\d)/hour=(\d\d)/[^._][^/]*\.parquet$")
+PLACE = re.compile(r"day=(\d{4}-\d\d-\d\d)/hour=(\d\d)/[^._][^/]*\.parquet")
 """Day and hour in a file's path; names that begin with a dot or an underscore are drafts."""
 AHEAD = timedelta(hours=1)
 """Time by which samples and states may be ahead of the run's clock: if larger, a monitor whose clock is wrong decides
@@ -36,12 +38,17 @@ class Stamp:
     """A file as the folder lists it.
 
     Attributes:
-        path: Absolute path.
+        place: Where it is.
         lines: Name, bytes and time of the last change of the file, or of each of those that it stands for.
     """
 
-    path: str
+    place: Place
     lines: tuple[str, ...]
+
+    @property
+    def path(self) -> str:
+        """Absolute path, or URL."""
+        return str(self.place)
 
 
 @attrs.frozen(kw_only=True)
@@ -60,23 +67,28 @@ class SampleFile:
     @property
     def name(self) -> str:
         """Name without folders."""
-        return Path(self.path).name
+        return PurePosixPath(self.path).name
 
 
-def listing(folder: Path) -> dict[str, tuple[Stamp, ...]]:
+def listing(folder: Place) -> dict[str, tuple[Stamp, ...]]:
     """The files of each hour (YYYY-MM-DDTHH), by path.
 
     Drafts, whose names begin with a dot, are passed over, and files that a compacted one stands for.
     """
     hours: dict[str, list[Stamp]] = defaultdict(list)
-    for path in sorted(folder.glob("day=*/hour=*/*.parquet")):
-        if match := PLACE.search(path.as_posix()):
+    there: Iterable[Place] = folder.walk() if isinstance(folder, HadoopPath) else folder.glob("day=*/hour=*/*.parquet")
+    for path in sorted(there, key=str):
+        if match := PLACE.fullmatch(_below(path, folder)):
             # A file that goes meanwhile is one that another stands for.
             with contextlib.suppress(FileNotFoundError):
                 lines = replaced_by(path) if path.name.startswith(PREFIX) else ()
-                stamp = Stamp(path=str(path.absolute()), lines=lines or (file_line(path),))
+                stamp = Stamp(place=path.absolute(), lines=lines or (file_line(path),))
                 hours[f"{match[1]}T{match[2]}"].append(stamp)
     return {hour: _standing(hours[hour]) for hour in sorted(hours)}
+
+
+def _below(path: Place, folder: Place) -> str:
+    return str(path).removeprefix(str(folder)).lstrip("/")
 
 
 def last_hour(now: datetime) -> str:
@@ -85,7 +97,7 @@ def last_hour(now: datetime) -> str:
 
 
 def _standing(stamps: list[Stamp]) -> tuple[Stamp, ...]:
-    compacted = [each for each in stamps if Path(each.path).name.startswith(PREFIX)]
+    compacted = [each for each in stamps if each.place.name.startswith(PREFIX)]
     gone = {line for each in compacted for line in each.lines}
     return tuple(each for each in stamps if each in compacted or each.lines[0] not in gone)
 
@@ -113,10 +125,10 @@ def inspect(hour: str, stamp: Stamp) -> SampleFile:
     # pyarrow is optional and costs 0.2 s; `headworks pipeline show` imports this module, and looks at no file.
     from pyarrow import ArrowException, parquet
 
-    if not Path(stamp.path).is_file():  # a pipe would be waited for
+    if not stamp.place.is_file():  # a pipe would be waited for
         return SampleFile(path=stamp.path, hour=hour, rows=1, reason=UNREADABLE, sources=names([stamp]))
     try:
-        with parquet.ParquetFile(stamp.path) as file:
+        with stamp.place.open("rb") as content, parquet.ParquetFile(content) as file:
             schema, rows = file.schema_arrow, file.metadata.num_rows
     # The footer is written last: a file that was cut off has none.
     except (OSError, ArrowException):

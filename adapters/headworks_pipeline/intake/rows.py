@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from headworks.samples.rows import COLUMNS
+from headworks_pipeline.hadoop import escaped
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,8 +21,6 @@ PLACE = (("hour", "string"), ("moment", "bigint"), ("file", "string"), ("row", "
 has it so), and a number that no other row of the same hour has."""
 SCHEMA = ", ".join(f"`{name}` {SPARK_TYPES[kind]}" for name, kind in COLUMNS.items())
 """The columns as Spark writes a schema; those that a file lacks are null."""
-PATTERN = re.compile(r"[][{}*?\\]")
-"""Characters that make a pattern of a path, for Spark, unless there is a backslash before them."""
 
 
 def read_rows(spark: SparkSession, files: Sequence[SampleFile], *, whole: bool = False) -> DataFrame:
@@ -39,11 +36,11 @@ def read_rows(spark: SparkSession, files: Sequence[SampleFile], *, whole: bool =
         return spark.createDataFrame([], SCHEMA + "".join(f", `{name}` {kind}" for name, kind in PLACE))
     # All files are named: Spark lists no folder, and an hour that grows meanwhile is read as it was inspected. Day and
     # hour are columns that Spark makes of a file's folder.
-    base = str(Path(paths[0]).parents[2])
+    base = paths[0].rsplit("/", 3)[0]
     reader = spark.read.schema(f"{SCHEMA}, day string, hour string").option("basePath", base)
     if whole:
         reader = reader.option("ignoreMissingFiles", "false")
-    rows = reader.parquet(*(PATTERN.sub(r"\\\g<0>", path) for path in paths))
+    rows = reader.parquet(*map(escaped, paths))
     return rows.selectExpr(
         *(f"`{name}`" for name in COLUMNS),
         "concat(day, 'T', hour) as hour",

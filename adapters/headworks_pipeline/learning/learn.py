@@ -15,6 +15,7 @@ from headworks_pipeline.learning.flows import traffic
 from headworks_pipeline.learning.fold import GROUP, merged
 from headworks_pipeline.learning.groups import split
 from headworks_pipeline.learning.health import NodeRecord, health
+from headworks_pipeline.places import readable
 from headworks_pipeline.tables.histogram import quantile
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def table(store: Store, manifest: Manifest, name: str, hours: Sequence[str]) -> 
     for hour in hours:
         for file in store.files(manifest, name, [hour]):
             # Without `partitioning=None` pyarrow would make a second column `hour` of the folder's name.
-            part = parquet.read_table(file, partitioning=None)
+            part = parquet.read_table(readable(file), partitioning=None)
             parts.append(part.append_column("hour", array([hour] * part.num_rows, "string")))
     if not parts:
         return {}

@@ -5,7 +5,6 @@ The manifest names those that hold: one of an hour holds as long as neither that
 
 from __future__ import annotations
 
-import hashlib
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -16,12 +15,13 @@ from headworks.model import FrozenMap
 from headworks_pipeline.learning.drift import ChangePoint, Part, Track
 from headworks_pipeline.learning.fit import FIELDS, Cells, Line
 from headworks_pipeline.learning.fold import Block, HourTables, State, step
+from headworks_pipeline.places import put_table, readable
 from headworks_pipeline.tables.manifest import Learnt
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
 
+    from headworks_pipeline.places import Place
     from headworks_pipeline.tables.manifest import Manifest
     from headworks_pipeline.tables.store import Store
 
@@ -57,7 +57,7 @@ def advance(store: Store, manifest: Manifest, hours: Sequence[str], history: int
         return state, manifest
     count = state.hours + len(fresh)
     content = repr([(hour, manifest.hours[hour].snapshot) for hour in fresh]) + how
-    snapshot = f"{manifest.number + 1:010d}-{hashlib.sha256(content.encode()).hexdigest()[:16]}"
+    snapshot = store.following(manifest, content)
     store.stage(snapshot)
     for hour in fresh:
         state = step(state, _tables(store, manifest, hour))
@@ -98,7 +98,7 @@ def _tables(store: Store, manifest: Manifest, hour: str) -> HourTables:
 
     found: dict[str, Any] = {}
     for name in ("cells", "levels"):
-        parts = [parquet.read_table(file, partitioning=None) for file in store.files(manifest, name, [hour])]
+        parts = [parquet.read_table(readable(file), partitioning=None) for file in store.files(manifest, name, [hour])]
         found[name] = concat_tables(parts) if parts else None
     return HourTables(hour=hour, rows=manifest.hours[hour].rows, **found)
 
@@ -116,7 +116,7 @@ def worth_keeping(hours: int, last: int) -> bool:
     return last - hours <= 2 * reach
 
 
-def write_state(state: State, folder: Path) -> None:
+def write_state(state: State, folder: Place) -> None:
     """Write a state to a folder, which is made.
 
     Args:
@@ -124,9 +124,8 @@ def write_state(state: State, folder: Path) -> None:
         folder: Path at which nothing is yet.
     """
     # pyarrow is optional and costs 0.2 s; `headworks pipeline show` imports this module, and reads no table.
-    from pyarrow import array, concat_tables, parquet, repeat, table
+    from pyarrow import array, concat_tables, repeat, table
 
-    folder.mkdir(parents=True)
     tracks = [*state.tracks.values()]
     parts = [part.cells for track in tracks for part in track.all]
     columns = {field.name: np.concatenate([getattr(each, field.name) for each in parts] or [[]]) for field in FIELDS}
@@ -138,14 +137,14 @@ def write_state(state: State, folder: Path) -> None:
         "tracks": [[series, _plain(track)] for series, track in state.tracks.items()],
     }
     cells = table(columns).replace_schema_metadata({META: json.dumps(meta).encode()})
-    parquet.write_table(cells, folder / CELLS, compression="zstd")
+    put_table(folder / CELLS, cells, "zstd")
     levels = [
         block.levels.append_column("block", repeat(block.number, block.levels.num_rows))
         for block in state.blocks
         if block.levels is not None
     ]
     whole = concat_tables(levels, promote_options="permissive") if levels else table({"block": array([], "int64")})
-    parquet.write_table(whole, folder / LEVELS, compression="zstd")
+    put_table(folder / LEVELS, whole, "zstd")
 
 
 def _plain(track: Track) -> dict[str, Any]:
@@ -164,7 +163,7 @@ def _plain_part(part: Part) -> list[Any]:
     return [part.block, part.since, part.hours, len(part.cells.x)]
 
 
-def read_state(folder: Path) -> State:
+def read_state(folder: Place) -> State:
     """The state that `write_state` wrote: what it makes of later hours is the same to the last bit.
 
     Raises:
@@ -174,11 +173,11 @@ def read_state(folder: Path) -> State:
     # pyarrow is optional and costs 0.2 s; `headworks pipeline show` imports this module, and reads no table.
     from pyarrow import compute, parquet
 
-    table = parquet.read_table(folder / CELLS, partitioning=None)
+    table = parquet.read_table(readable(folder / CELLS), partitioning=None)
     columns = {name: table[name].to_numpy() for name in table.column_names}
     meta = json.loads(table.schema.metadata[META])
     cells = _cut(columns, _sizes(meta["tracks"]))
-    levels = parquet.read_table(folder / LEVELS, partitioning=None)
+    levels = parquet.read_table(readable(folder / LEVELS), partitioning=None)
     blocks = [
         Block(
             number=number,

@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from headworks.documents import write_text
 from headworks.model import FrozenMap
 from headworks.report.html import Table, page
+from headworks_pipeline.places import put_text
 from headworks_pipeline.reporting.changes import Change
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from pathlib import Path
+
+    from headworks_pipeline.places import Place
 
 REPORT, PAGE = "report.json", "report.html"
 """Names of the documents in the folder of results."""
@@ -53,15 +54,15 @@ class RunReport:
     changes: tuple[Change, ...] = ()
 
 
-def write_report(report: RunReport, folder: Path) -> None:
+def write_report(report: RunReport, folder: Place) -> None:
     """Write `report.json` and `report.html`.
 
     Raises:
         DocumentError: A file cannot be written.
     """
     text = json.dumps({"version": VERSION, **attrs.asdict(report)}, indent=1) + "\n"
-    write_text(folder / REPORT, text)
-    write_text(folder / PAGE, report_page(report))
+    put_text(folder / REPORT, text)
+    put_text(folder / PAGE, report_page(report))
 
 
 def report_page(report: RunReport) -> str:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-import shutil
 from typing import TYPE_CHECKING
+
+from headworks_pipeline.places import remove
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from pyspark.sql import DataFrame
+
+    from headworks_pipeline.places import Place
 
 
 @contextlib.contextmanager
@@ -25,7 +27,7 @@ def in_memory(rows: DataFrame) -> Iterator[DataFrame]:
 
 
 @contextlib.contextmanager
-def in_file(rows: DataFrame, folder: Path) -> Iterator[DataFrame]:
+def in_file(rows: DataFrame, folder: Place) -> Iterator[DataFrame]:
     """These rows, computed now and written to a folder that goes with the block.
 
     A table reads from there only the columns that it needs; in memory, to build all columns of millions of rows costs
@@ -40,7 +42,7 @@ def in_file(rows: DataFrame, folder: Path) -> Iterator[DataFrame]:
         # The schema is given: to infer it would be a job that reads footers.
         yield rows.sparkSession.read.schema(rows.schema).parquet(str(folder))
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        remove(folder)
 
 
 @contextlib.contextmanager

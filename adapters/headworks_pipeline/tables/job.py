@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 import attrs
-from pyarrow import Table, parquet, schema, string
+from pyarrow import Table, schema, string
 
 from headworks.model import FrozenMap
 from headworks.samples.store import read_states
 from headworks_pipeline.intake.files import UNREADABLE, SampleFile, Stamp, digest, inspect, last_hour, listing, names
+from headworks_pipeline.places import put_table
 from headworks_pipeline.tables.known import KnownTasks
 from headworks_pipeline.tables.manifest import Hour
 from headworks_pipeline.tables.selection import Selection, select
@@ -20,11 +22,13 @@ from headworks_pipeline.tables.selection import Selection, select
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from datetime import datetime
-    from pathlib import Path
 
+    from headworks_pipeline.places import Place
     from headworks_pipeline.tables.manifest import Manifest
     from headworks_pipeline.tables.store import Store
 
+LOOKS = 16
+"""Footers that are looked at together: if fewer, files on other machines are waited for one by one."""
 Counts = Counter[tuple[str, str, str]]
 """Rows by hour, name of the file, and reason ("": used)."""
 
@@ -40,7 +44,7 @@ class Backend(Protocol):
     def chunk(self) -> int:
         """Rows that it is given at a time, as far as hours are not larger."""
 
-    def write_tables(self, files: Sequence[SampleFile], known: KnownTasks, place: Path) -> Counts:
+    def write_tables(self, files: Sequence[SampleFile], known: KnownTasks, place: Place) -> Counts:
         """Write `TABLE/hour=HOUR/*.parquet` of some files.
 
         Args:
@@ -96,7 +100,7 @@ class Update:
     expired: tuple[str, ...] = ()
 
 
-def survey(samples: Path, store: Store, keep: int | None = None, now: datetime | None = None) -> Work:
+def survey(samples: Place, store: Store, keep: int | None = None, now: datetime | None = None) -> Work:
     """Look at what is there: no row is read, and a footer only of hours that have to be made.
 
     Args:
@@ -118,7 +122,8 @@ def survey(samples: Path, store: Store, keep: int | None = None, now: datetime |
     ahead = {hour: sum(inspect(hour, each).rows for each in listed[hour]) for hour in listed if hour not in there}
     inputs = {hour: digest(stamps, known.digest(hour)) for hour, stamps in there.items()}
     selection = select(manifest, inputs, lambda hour: bool(store.sources(manifest, hour) - names(there[hour])), keep)
-    files = {hour: [inspect(hour, stamp) for stamp in there[hour]] for hour in selection.make}
+    with ThreadPoolExecutor(LOOKS) as pool:
+        files = {hour: [*pool.map(partial(inspect, hour), there[hour])] for hour in selection.make}
     return Work(known=known, inputs=inputs, selection=selection, files=files, there=there, ahead=ahead)
 
 
@@ -209,10 +214,7 @@ def make(
     Returns:
         The entry of each hour in the next manifest.
     """
-    # A run that was killed and is started again stages the same snapshot, over what is left of it; the number keeps it
-    # apart from those that earlier manifests name, whose readers may be at work.
-    content = hashlib.sha256(repr([(hour, work.inputs[hour]) for hour in hours]).encode()).hexdigest()[:16]
-    snapshot = f"{manifest.number + 1:010d}-{content}"
+    snapshot = store.following(manifest, repr([(hour, work.inputs[hour]) for hour in hours]))
     place = store.stage(snapshot)
     counts = _write_tables(backend, hours, work.known, place)
     if damaged := _damaged(hours, counts):
@@ -242,7 +244,7 @@ def make(
 
 
 def _write_tables(
-    backend: Backend, hours: Mapping[str, Sequence[SampleFile]], known: KnownTasks, place: Path
+    backend: Backend, hours: Mapping[str, Sequence[SampleFile]], known: KnownTasks, place: Place
 ) -> Counts:
     files = [each for some in hours.values() for each in some]
     return backend.write_tables(files, known, place) if any(not each.reason for each in files) else Counter()
@@ -279,7 +281,7 @@ def endings(hour: str, files: Sequence[SampleFile], counts: Counts) -> Counter[s
     return rows
 
 
-def _write_bad_files(files: Sequence[SampleFile], place: Path) -> None:
+def _write_bad_files(files: Sequence[SampleFile], place: Place) -> None:
     """Files that could not be read at all are rows of the quarantine too."""
     bad: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for each in files:
@@ -288,6 +290,4 @@ def _write_bad_files(files: Sequence[SampleFile], place: Path) -> None:
             bad[each.hour].append({"reason": each.reason, "file": each.name, "content": content})
     columns = schema([(name, string()) for name in ("reason", "file", "content")])
     for hour, rows in bad.items():
-        folder = place / "quarantine" / f"hour={hour}"
-        folder.mkdir(parents=True, exist_ok=True)
-        parquet.write_table(Table.from_pylist(rows, columns), folder / "files.parquet")
+        put_table(place / "quarantine" / f"hour={hour}" / "files.parquet", Table.from_pylist(rows, columns))

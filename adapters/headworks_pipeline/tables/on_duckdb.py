@@ -7,6 +7,7 @@ import json
 import math
 from collections import Counter
 from datetime import MAXYEAR, UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
@@ -18,9 +19,9 @@ from headworks_pipeline.tables.clean import DUPLICATE, SAMPLE, jumps, reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
     from headworks_pipeline.intake.files import SampleFile
+    from headworks_pipeline.places import Place
     from headworks_pipeline.tables.job import Counts
     from headworks_pipeline.tables.known import KnownTasks
 
@@ -50,7 +51,7 @@ class OnDuckDB:
     chunk: ClassVar[int] = CHUNK
     base: Any
 
-    def write_tables(self, files: Sequence[SampleFile], known: KnownTasks, place: Path) -> Counts:
+    def write_tables(self, files: Sequence[SampleFile], known: KnownTasks, place: Place) -> Counts:
         """Read raw rows once, and write every table.
 
         Args:
@@ -64,7 +65,7 @@ class OnDuckDB:
         Raises:
             EngineError: Memory is too small.
         """
-        good = [each for each in files if not each.reason]
+        good, folder = [each for each in files if not each.reason], Path(str(place))  # others are Spark's
         with self._errors():
             self._judge(good, known)
             self._compare()
@@ -74,8 +75,8 @@ class OnDuckDB:
                 counts[hour, file, reason] += count
             self.base.execute(f"create or replace temp view used as {_spelt(queries.prepared('judged'))}")
             for name, query in queries.tables("used", queries.DUCKDB_PAIRS).items():
-                _write(self.base.sql(_spelt(query)).to_arrow_table(), place / name)
-            self._write_quarantine(place / "quarantine")
+                _write(self.base.sql(_spelt(query)).to_arrow_table(), folder / name)
+            self._write_quarantine(folder / "quarantine")
             self.base.execute("drop view used; drop table judged")
         return counts
 

@@ -30,11 +30,11 @@ from headworks_pipeline.tables.clean import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
     from pyspark.sql import DataFrame
 
     from headworks_pipeline.intake.files import SampleFile
+    from headworks_pipeline.places import Place
     from headworks_pipeline.tables.job import Counts
     from headworks_pipeline.tables.known import KnownTasks
 
@@ -52,7 +52,7 @@ class OnSpark:
     chunk: ClassVar[int] = CHUNK
     spark: SparkSession
 
-    def write_tables(self, files: Sequence[SampleFile], known: KnownTasks, place: Path) -> Counts:
+    def write_tables(self, files: Sequence[SampleFile], known: KnownTasks, place: Place) -> Counts:
         """Read raw rows once, and write every table.
 
         Args:
@@ -83,7 +83,7 @@ class OnSpark:
         stack: contextlib.ExitStack,
         files: Sequence[SampleFile],
         known: KnownTasks,
-        place: Path,
+        place: Place,
         *,
         few: bool,
     ) -> tuple[DataFrame, Counts]:
@@ -141,7 +141,7 @@ def _suit(spark: SparkSession, *, few: bool) -> None:
     spark.conf.set("spark.sql.shuffle.partitions", "1" if few else str(4 * spark.sparkContext.defaultParallelism))
 
 
-def _write(table: DataFrame, place: Path) -> None:
+def _write(table: DataFrame, place: Place) -> None:
     table.repartition("hour").sortWithinPartitions("hour").write.partitionBy("hour").parquet(
         str(place), mode="overwrite"
     )

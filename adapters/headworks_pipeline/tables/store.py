@@ -9,11 +9,12 @@ read a manifest sees the tables of that moment.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import logging
 import os
-import shutil
 import time
+import uuid
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -21,10 +22,12 @@ from typing import TYPE_CHECKING, TypeVar
 import attrs
 from filelock import FileLock, Timeout
 
-from headworks.documents import read, write_text
+from headworks.documents import loads
 from headworks.errors import DocumentError, EngineError
 from headworks.model import FrozenMap, Observation
 from headworks.samples.store import STATES
+from headworks_pipeline.hadoop import HadoopPath
+from headworks_pipeline.places import Place, create, put_text, remove
 from headworks_pipeline.tables.manifest import Manifest, manifest_text, read_manifest
 
 if TYPE_CHECKING:
@@ -35,6 +38,9 @@ TABLES = ("cells", "levels", "sums", "windows", "quarantine")
 """Names of the tables; see `headworks_pipeline.tables.queries`."""
 GRACE = 120.0
 """Seconds for which a manifest that another one replaced, and all that it names, stay."""
+OLD = 3600.0
+"""Age in seconds from which files that no manifest names are removed where no lock keeps others out: younger ones may
+be those that another run is writing."""
 ATTEMPTS = 5
 """Times that a reader begins again, as its manifest went while it read."""
 T = TypeVar("T")
@@ -49,21 +55,26 @@ class Store:
         grace: Seconds for which replaced tables stay.
     """
 
-    folder: Path
+    folder: Place
     grace: float = GRACE
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep other runs out; the lock of a process that dies is gone.
+        """Keep other runs on this machine out; the lock of a process that dies is gone.
+
+        On other machines nothing is locked: of two runs that began with one manifest, the second cannot commit.
 
         Raises:
             EngineError: Another process writes here, or in the block the system refuses a file.
         """
-        # The lock is the kernel's, on an open file: whatever ends its owner releases it.
-        lock = FileLock(self.folder / ".lock", timeout=0)
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            with lock:
+            with contextlib.ExitStack() as stack:
+                if isinstance(self.folder, Path):
+                    self.folder.mkdir(parents=True, exist_ok=True)
+                    # The lock is the kernel's, on an open file: whatever ends its owner releases it.
+                    stack.enter_context(FileLock(self.folder / ".lock", timeout=0))
+                else:
+                    self.folder.probe()
                 yield
         except Timeout:
             raise EngineError(f"another run writes to {self.folder}: wait for it, or choose another folder") from None
@@ -108,10 +119,24 @@ class Store:
                     raise
         raise AssertionError
 
-    def stage(self, snapshot: str) -> Path:
+    def following(self, manifest: Manifest, inputs: str) -> str:
+        """Name of the snapshot of the next manifest.
+
+        A run that was killed and is started again stages the same snapshot, over what is left of it. The number keeps
+        it apart from those that earlier manifests name, whose readers may be at work. Where nothing keeps another run
+        out, each has a name of its own.
+
+        Args:
+            manifest: The last one.
+            inputs: Names what the snapshot is made of.
+        """
+        own = "" if isinstance(self.folder, Path) else uuid.uuid4().hex
+        return f"{manifest.number + 1:010d}-{hashlib.sha256((inputs + own).encode()).hexdigest()[:16]}"
+
+    def stage(self, snapshot: str) -> Place:
         """An empty folder for a snapshot that is not committed yet; what a killed run left there is removed."""
         place = self.folder / "data" / snapshot
-        shutil.rmtree(place, ignore_errors=True)
+        remove(place)
         place.mkdir(parents=True)
         return place
 
@@ -122,9 +147,10 @@ class Store:
             snapshot: One whose tables are written.
             hour: YYYY-MM-DDTHH.
         """
-        places = {table: self.folder / "data" / snapshot / table / f"hour={hour}" for table in TABLES}
-        names = {table: tuple(sorted(each.name for each in place.glob("*.parquet"))) for table, place in places.items()}
-        return FrozenMap({table: some for table, some in names.items() if some})
+        names: dict[str, list[str]] = {}
+        for each in (self.folder / "data" / snapshot).glob(f"*/hour={hour}/*.parquet"):
+            names.setdefault(each.parent.parent.name, []).append(each.name)
+        return FrozenMap({table: tuple(sorted(names[table])) for table in TABLES if table in names})
 
     def write_sources(self, snapshot: str, hour: str, names: Collection[str]) -> None:
         """Write the names of the files that an hour's tables are made of, beside the tables.
@@ -137,7 +163,7 @@ class Store:
         Raises:
             DocumentError: The file cannot be written.
         """
-        write_text(self._sources(snapshot, hour), json.dumps(sorted(names)) + "\n")
+        put_text(self._sources(snapshot, hour), json.dumps(sorted(names)) + "\n")
 
     def sources(self, manifest: Manifest, hour: str) -> frozenset[str]:
         """Names of the files that an hour's tables were made of; empty if somebody removed the record.
@@ -151,25 +177,26 @@ class Store:
         except FileNotFoundError:
             return frozenset()
 
-    def _sources(self, snapshot: str, hour: str) -> Path:
+    def _sources(self, snapshot: str, hour: str) -> Place:
         return self.folder / "data" / snapshot / "sources" / f"hour={hour}" / "files.json"
 
-    def keep_states(self, samples: Path) -> None:
+    def keep_states(self, samples: Place) -> None:
         """Copy the recorded states of an engine that are not here yet; one that cannot be read is left out.
 
         Args:
             samples: The folder that monitors write.
         """
-        for file in sorted((samples / STATES).glob("*.json")):
-            target = self.folder / STATES / file.name
-            if target.exists() or not file.is_file():
+        there = {each.name for each in (self.folder / STATES).glob("*.json")}
+        for file in (samples / STATES).glob("*.json"):
+            if file.name in there or not file.is_file():
                 continue
             try:
-                read(file, Observation)
-            except DocumentError as error:
+                content = file.read_bytes()
+                loads(content, Observation, source=str(file))
+            except (OSError, DocumentError) as error:
                 LOG.warning("%s is left out: %s", file, error)
             else:
-                write_text(target, file.read_text())
+                put_text(self.folder / STATES / file.name, content.decode())
 
     def commit(self, manifest: Manifest) -> None:
         """Make a manifest the one that counts, and remove what was replaced long enough ago.
@@ -179,29 +206,26 @@ class Store:
             DocumentError: It cannot be written.
         """
         path = self._path(manifest.number)
-        draft = path.with_name(f".{path.name}.{os.getpid()}")
-        write_text(draft, manifest_text(manifest))
-        try:
-            # A link is made whole, or not at all where something is: no other writer's commit is ever replaced.
-            path.hardlink_to(draft)
-        except FileExistsError:
-            raise EngineError(f"{path} was committed by another run") from None
-        except OSError as error:
-            raise DocumentError("", f"{path} cannot be written: {error.strerror}") from None
-        finally:
-            draft.unlink(missing_ok=True)
+        if not create(path, manifest_text(manifest)):
+            raise EngineError(f"{path} was committed by another run: its results stay; run again")
         self.tidy(manifest)
 
-    def _path(self, number: int) -> Path:
+    def _path(self, number: int) -> Place:
         return self.folder / "manifests" / f"{number:010d}.json"
 
-    def _manifests(self) -> list[Path]:
+    def _manifests(self) -> list[Place]:
         """Paths of all manifests that are there, by number."""
-        return sorted((self.folder / "manifests").glob("[0-9]*.json"))
+        return sorted((self.folder / "manifests").glob("[0-9]*.json"), key=str)
+
+    def _left(self, place: Place) -> bool:
+        """Whether what no manifest names was left by a run that is over."""
+        if isinstance(place, HadoopPath):
+            return all(each.stat().st_mtime < time.time() - OLD for each in place.walk())
+        return True  # who holds the lock is alone
 
     def tidy(self, manifest: Manifest) -> None:
         """Remove manifests that were replaced longer than `grace` ago, and what no other manifest names."""
-        for draft in (self.folder / "manifests").glob(".*"):  # of runs that were killed
+        for draft in filter(self._left, (self.folder / "manifests").glob(".*")):
             draft.unlink(missing_ok=True)
         there = self._manifests()
         # A manifest was replaced when the next one was written, which never changes.
@@ -213,13 +237,15 @@ class Store:
         # Only an old manifest may name what is in a snapshot that others name as well: no snapshot is searched.
         for snapshot, hour in set().union(*(before[path].named for path in old)) - alive:
             for table in (self.folder / "data" / snapshot).glob(f"*/hour={hour}"):
-                shutil.rmtree(table, ignore_errors=True)
-        for snapshot in {each.name for each in (self.folder / "data").glob("*")} - {snapshot for snapshot, _ in alive}:
-            shutil.rmtree(self.folder / "data" / snapshot, ignore_errors=True)
+                remove(table)
+        named = {snapshot for snapshot, _ in alive}
+        for place in (self.folder / "data").glob("*"):
+            if place.name not in named and self._left(place):
+                remove(place)
         for path in old:
             path.unlink(missing_ok=True)
 
-    def files(self, manifest: Manifest, table: str, hours: Collection[str] | None = None) -> list[Path]:
+    def files(self, manifest: Manifest, table: str, hours: Collection[str] | None = None) -> list[Place]:
         """The files of a table, by hour.
 
         Args:
@@ -227,7 +253,7 @@ class Store:
             table: One of `TABLES`.
             hours: Hours that are wanted; None for all.
         """
-        found: list[Path] = []
+        found: list[Place] = []
         for name in sorted(manifest.hours if hours is None else manifest.hours.keys() & set(hours)):
             each = manifest.hours[name]
             place = self.folder / "data" / each.snapshot / table / f"hour={name}"
@@ -235,7 +261,7 @@ class Store:
             found += [place / file for file in each.files.get(table, ())]
         return found
 
-    def learnt(self, snapshot: str, hour: str) -> Path:
+    def learnt(self, snapshot: str, hour: str) -> Place:
         """Folder of what is known after an hour.
 
         Args:

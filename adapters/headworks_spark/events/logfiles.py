@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import attrs
 
 from headworks.errors import DocumentError
-from headworks.samples.remote.folder import is_url, remote_folder
+from headworks.samples.objects import ObjectFolder, is_url
 
 ROLLED = re.compile(r"(?:.*/)?events_(\d+)_[^/]*$")
 """Path of a part of a rolling log; its number is the order, which names do not sort in."""
@@ -58,10 +58,10 @@ def _opened(path: Path) -> BinaryIO:
 
 def _remote(url: str) -> list[LogFile]:
     parts = urlsplit(url)
-    there, path = remote_folder(f"{parts.scheme}://{parts.netloc}"), parts.path.strip("/")
+    there, path = ObjectFolder.of(f"{parts.scheme}://{parts.netloc}"), parts.path.strip("/")
     if path and there.is_file(path):
         return [LogFile(url, partial(there.open, path))]
-    found = (each for each in there.listing(path) if each.rpartition("/")[0] == path)
+    found = (each for each in there.names(path) if each.rpartition("/")[0] == path)
     return _rolled({each: partial(there.open, each) for each in found})
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from headworks.samples.remote.folder import is_url
+from headworks.samples.objects import is_url
 
 
 class Address(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.2

@@ -17,11 +17,11 @@ import time
 from collections import defaultdict
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import attrs
 
-from headworks.documents import canonical, read, write
+from headworks.documents import canonical, loads, write
 from headworks.errors import EngineError, HeadworksError
 from headworks.model import Metrics, Observation, Request
 from headworks.samples.rows import COLUMNS, VERSION, rows_of
@@ -84,16 +84,40 @@ def write_state(folder: Path, observation: Observation, end: float) -> Path:
     return file
 
 
-def read_states(folder: Path) -> tuple[tuple[datetime, Observation], ...]:
+class StateFile(Protocol):
+    """A file, here or on another machine."""
+
+    @property
+    def name(self) -> str:
+        """Name without folders."""
+
+    def is_file(self) -> bool:
+        """Whether it is one."""
+
+    def read_bytes(self) -> bytes:
+        """All of it."""
+
+
+class StateFolder(Protocol):
+    """A folder, here or on another machine."""
+
+    def __truediv__(self, name: str, /) -> StateFolder:
+        """What is in it by a name."""
+
+    def glob(self, pattern: str, /) -> Iterable[StateFile]:
+        """What is in it by a pattern."""
+
+
+def read_states(folder: StateFolder) -> tuple[tuple[datetime, Observation], ...]:
     """The states of a folder and their moments, oldest first; one that cannot be read is left out, with a warning."""
     found = []
-    for file in sorted((folder / STATES).glob("*.json")):
+    for file in sorted((folder / STATES).glob("*.json"), key=lambda each: each.name):
         if not file.is_file():  # a pipe would be waited for
             continue
         try:
             moment = datetime.strptime(file.name.partition("-")[0], MOMENT).replace(tzinfo=UTC)
-            found.append((moment, read(file, Observation)))
-        except ValueError as error:  # no moment, or a DocumentError
+            found.append((moment, loads(file.read_bytes(), Observation, source=str(file))))
+        except (OSError, ValueError) as error:  # no moment, or a DocumentError
             LOG.warning("%s is left out: %s", file, error)
     return tuple(sorted(found, key=lambda each: each[0]))
 

@@ -25,7 +25,7 @@ from headworks_pipeline.tables.selection import Selection
 from headworks_pipeline.tables.store import TABLES, Store
 from pipeline_arrivals import arrivals, deal
 from pipeline_samples import FIRST, START, task_row, write
-from pipeline_tables import alike, near, rows
+from pipeline_tables import alike, near, quarantined, rows
 from shell import headworks
 
 pytest.importorskip("duckdb")
@@ -105,16 +105,6 @@ def counted(folder):
     return {hour: dict(each.rows) for hour, each in Store(folder=folder).manifest().hours.items()}
 
 
-def quarantined(folder):
-    """Rows of the quarantine, their JSON as values."""
-    found = []
-    store = Store(folder=folder)
-    for file in store.files(store.manifest(), "quarantine"):
-        for row in parquet.read_table(file, partitioning=None).to_pylist():
-            found.append((file.parent.name, row["reason"], row["file"], json.loads(row["content"])))
-    return sorted(found, key=repr)
-
-
 @pytest.mark.matrix  # odd rows below are made by both, and test_job.py compares a run by Spark with DuckDB's answers
 @pytest.mark.spark
 @pytest.mark.parametrize("few", [on_spark.FEW, 0])
@@ -125,7 +115,7 @@ def test_both_make_the_same_tables(spark, raw, by_duckdb, tmp_path, monkeypatch,
     for table in set(TABLES) - {"quarantine"}:
         assert alike(by_spark, by_duckdb, table), table
         assert schemas(by_spark, table) == schemas(by_duckdb, table)
-    assert near([list(each) for each in quarantined(by_spark)], [list(each) for each in quarantined(by_duckdb)])
+    assert near(quarantined(by_spark), quarantined(by_duckdb))
 
 
 @pytest.mark.matrix
@@ -204,7 +194,7 @@ def test_both_take_odd_rows_alike(spark, odd_rows, tmp_path):
     assert counted(by_spark) == counted(by_duckdb)
     for table in ("cells", "levels", "sums"):
         assert alike(by_spark, by_duckdb, table), table
-    assert near([list(each) for each in quarantined(by_spark)], [list(each) for each in quarantined(by_duckdb)])
+    assert near(quarantined(by_spark), quarantined(by_duckdb))
 
 
 def schemas(folder, table):
@@ -217,7 +207,7 @@ def schemas(folder, table):
 
 def test_a_damaged_file_is_not_used_at_all(by_duckdb):
     aside = [each for each in quarantined(by_duckdb) if each[2] == "damaged.parquet"]
-    assert aside == [("hour=2026-01-05T00", "half-written file", "damaged.parquet", {"rows": 20})]
+    assert aside == [["hour=2026-01-05T00", "half-written file", "damaged.parquet", {"rows": 20}]]
     assert counted(by_duckdb)["2026-01-05T00"]["half-written file"] == 1 + 20
 
 

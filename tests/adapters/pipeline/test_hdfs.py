@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import json
 import signal
@@ -11,28 +10,20 @@ import time
 
 import pytest
 
-from adapters.local_hdfs import activate, hdfs_pair, local_hdfs, until_it_serves
-from adapters.spark.spark_logs import LINES, RECORDED
+from adapters.local_hdfs import local_hdfs, until_it_serves
 from headworks.errors import EngineError
-from headworks.samples.remote.folder import DRAFTS, remote_folder
-from headworks.samples.remote.hdfs import HdfsFolder
-from headworks_pipeline.remote import publish
+from headworks_pipeline.hadoop import HadoopPath, place_of
 from headworks_pipeline.synthetic import Plant
-from headworks_pipeline.tables.job import survey, update
-from headworks_pipeline.tables.on_duckdb import duckdb_backend
-from headworks_pipeline.tables.store import Store
-from headworks_spark.events.eventlog import read_lines
-from pipeline_command import PATIENCE
-from pipeline_samples import FIRST, task_row, write
-from pipeline_tables import alike
+from headworks_pipeline.tables.manifest import Hour, Manifest
+from headworks_pipeline.tables.store import OLD, TABLES, Store
+from pipeline_arrivals import arrivals
+from pipeline_command import LOCAL, PATIENCE, pipeline_here
+from pipeline_tables import alike, same
 from shell import headworks, running
 
-pytest.importorskip("hdfs_native")
 pytest.importorskip("duckdb")
-pytestmark = [pytest.mark.network, pytest.mark.slow, pytest.mark.usefixtures("java")]
-PLANT = Plant(tasks=1, nodes=1)
-HOURS = 3_600_000
-"""Milliseconds of an hour."""
+pytestmark = [pytest.mark.spark, pytest.mark.network, pytest.mark.slow]
+BAD_ONES = ("--max-rejected", 50)
 
 
 @pytest.fixture(scope="module")
@@ -55,57 +46,50 @@ def upload(hdfs, folder, prefix):
             hdfs.write(f"{prefix}/{file.relative_to(folder).as_posix()}", file.read_bytes())
 
 
-def run(hdfs, tmp_path, cache="cache"):
-    words = ("pipeline", "run", hdfs.url("raw"), "-O", hdfs.url("learnt"), "--cache", tmp_path / cache, "--json")
-    return headworks(*words)
-
-
-def test_the_tables_in_hdfs_are_those_of_a_folder_and_a_second_machine_has_nothing_to_do(hdfs, tmp_path):
-    PLANT.write(tmp_path / "raw", windows=400)
-    upload(hdfs, tmp_path / "raw", "raw")
-    done = run(hdfs, tmp_path)
-    assert done.returncode == 0, done.stderr
-    here = headworks("pipeline", "run", tmp_path / "raw", "-O", tmp_path / "here")
-    assert here.returncode == 0, here.stderr
-    there = hdfs.files("learnt")
-    for path in there:
-        file = tmp_path / "there" / path.removeprefix("learnt/")
+def download(hdfs, prefix, folder):
+    for path in hdfs.files(prefix):
+        file = folder / path.removeprefix(f"{prefix}/")
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(hdfs.read(path))
-    for table in ("cells", "levels", "sums", "windows"):
-        assert alike(tmp_path / "there", tmp_path / "here", table)
-    knowledge = [(tmp_path / each / "knowledge.json").read_text() for each in ("there", "here")]
-    assert knowledge[0] == knowledge[1]
-    assert not any(path.startswith(f"learnt/{DRAFTS}") for path in there)
-    again = run(hdfs, tmp_path, cache="elsewhere")
+    return folder
+
+
+def words(hdfs):
+    return ("pipeline", "run", hdfs.url("raw"), "-O", hdfs.url("learnt"), *LOCAL)
+
+
+def test_dirty_samples_in_hdfs_make_what_duckdb_makes_of_a_folder(hdfs, tmp_path):
+    arrivals(tmp_path / "raw")
+    upload(hdfs, tmp_path / "raw", "raw")
+    done = headworks(*words(hdfs), *BAD_ONES, "--json", timeout=PATIENCE)
+    assert done.returncode == 0, done.stderr
+    pipeline_here(tmp_path / "raw", tmp_path / "here", *BAD_ONES)
+    there = download(hdfs, "learnt", tmp_path / "there")
+    assert same(there, tmp_path / "here")
+    for table in set(TABLES) - {"quarantine"}:
+        assert alike(there, tmp_path / "here", table), table
+    assert not [path for path in hdfs.files("learnt") if "/." in path and not path.endswith("/.published")]
+    again = headworks(*words(hdfs), *BAD_ONES, "--json", timeout=PATIENCE)
     assert json.loads(again.stdout)["hours"] == []
     assert list(hdfs.files("learnt/manifests")) == [f"learnt/manifests/{number:010d}.json" for number in (1, 2)]
-    assert hdfs.files("learnt/data") == {path: each for path, each in there.items() if "/data/" in path}
 
 
-def test_of_two_runs_that_began_alike_the_first_commit_stays(hdfs, tmp_path):
-    made = {}
-    for name in ("one", "two"):
-        write(tmp_path / name / FIRST / f"{name}.parquet", [task_row(number) for number in range(20)])
-        made[name] = Store(folder=tmp_path / f"{name}-made")
-        with made[name].locked(), duckdb_backend("500m") as backend:
-            update(backend, survey(tmp_path / name, made[name]), made[name])
-    there = remote_folder(hdfs.url("learnt"))
-    publish(there, made["one"].folder, {}, ())
-    first = hdfs.read("learnt/manifests/0000000001.json")
-    with pytest.raises(EngineError, match=r"another run committed manifests/0000000001\.json"):
-        publish(there, made["two"].folder, {}, ())
-    assert hdfs.read("learnt/manifests/0000000001.json") == first
+def test_of_two_runs_that_began_alike_the_first_commit_stays(hdfs, spark):
+    store = Store(folder=HadoopPath(hdfs.url("learnt"), spark))
+    first, second = (Manifest().with_hours({"2026-01-05T00": Hour(inputs=each, snapshot=each)}) for each in "ab")
+    store.commit(first)
+    with pytest.raises(EngineError, match=r"0000000001\.json was committed by another run"):
+        store.commit(second)
+    assert store.manifest() == first
+    assert list(hdfs.files("learnt")) == ["learnt/manifests/0000000001.json"]
 
 
-def test_of_many_that_create_a_file_at_once_one_does(hdfs, tmp_path):
-    folder, answers, start = HdfsFolder.of(hdfs.url("race")), {}, threading.Barrier(8)
+def test_of_many_that_create_a_file_at_once_one_does(hdfs, spark):
+    place, answers, start = HadoopPath(hdfs.url("race/manifest"), spark), {}, threading.Barrier(8)
 
     def create(number):
-        file = tmp_path / str(number)
-        file.write_text(str(number) * 100_000)
         start.wait(60)
-        answers[number] = folder.create("manifest", file)
+        answers[number] = place.create(str(number).encode() * 100_000)
 
     threads = [threading.Thread(target=create, args=(number,)) for number in range(8)]
     for thread in threads:
@@ -114,21 +98,19 @@ def test_of_many_that_create_a_file_at_once_one_does(hdfs, tmp_path):
         thread.join(120)
     (winner,) = (number for number, created in answers.items() if created)
     assert len(answers) == 8
-    assert hdfs.read("race/manifest") == (str(winner) * 100_000).encode()
+    assert hdfs.read("race/manifest") == str(winner).encode() * 100_000
     assert list(hdfs.files("race")) == ["race/manifest"]
 
 
-def test_who_reads_beside_a_writer_sees_whole_files(hdfs, tmp_path):
-    folder, over = HdfsFolder.of(hdfs.url("beside")), threading.Event()
-    files = [tmp_path / name for name in "ab"]
-    for file in files:
-        file.write_text(file.name * 200_000)
-    folder.put("document", files[0])
+def test_who_reads_beside_a_writer_sees_whole_files(hdfs, spark):
+    place, over = HadoopPath(hdfs.url("beside/document"), spark), threading.Event()
+    contents = [name * 200_000 for name in (b"a", b"b")]
+    place.write_bytes(contents[0])
 
     def replace():
         while not over.is_set():
-            for file in files:
-                folder.put("document", file)
+            for each in contents:
+                place.write_bytes(each)
 
     writer, seen, end = threading.Thread(target=replace), [], time.monotonic() + PATIENCE
     writer.start()
@@ -147,101 +129,60 @@ def turns(seen):
     return sum(before != after for before, after in itertools.pairwise(seen))
 
 
-def test_what_a_killed_run_left_is_removed_when_it_is_an_hour_old(hdfs, tmp_path):
-    PLANT.write(tmp_path / "raw", windows=40)
-    upload(hdfs, tmp_path / "raw", "raw")
-    for name, hours in (("old", 2), ("young", 0)):
-        hdfs.write(f"learnt/{DRAFTS}{name}", b"half")
-        hdfs.age(f"learnt/{DRAFTS}{name}", hours * HOURS)
-    done = run(hdfs, tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert list(hdfs.files("learnt/_drafts")) == [f"learnt/{DRAFTS}young"]
+def test_what_a_killed_run_left_is_removed_when_it_is_an_hour_old(hdfs, spark):
+    for name, seconds in (("old", 2 * OLD), ("young", 0)):
+        for path in (f"learnt/manifests/.{name}", f"learnt/data/{name}/cells/part.parquet"):
+            hdfs.write(path, b"half")
+            hdfs.age(path, round(1000 * seconds))
+    Store(folder=HadoopPath(hdfs.url("learnt"), spark)).tidy(Manifest())
+    assert list(hdfs.files("learnt")) == ["learnt/data/young/cells/part.parquet", "learnt/manifests/.young"]
 
 
-@contextlib.contextmanager
-def uploading(hdfs, tmp_path, base, **environment):
-    """A run that has begun to upload; what its samples are is in `raw` here, too."""
-    PLANT.write(tmp_path / "raw", windows=4000)  # so many hours that the upload lasts
+def test_a_file_is_read_from_any_place_and_what_is_not_there_is_told(hdfs, spark):
+    content = bytes(range(256)) * 1000
+    hdfs.write("some [x]/file.parquet", content)
+    place = HadoopPath(hdfs.url("some [x]"), spark)
+    (found,) = place.glob("*.parquet")
+    assert [each.url for each in place.walk()] == [found.url]
+    with found.open() as file:
+        assert (file.seek(-300, 2), file.read()) == (255_700, content[-300:])
+        assert (file.seek(5), file.read(7)) == (5, content[5:12])
+    assert (found.stat().st_size, found.is_file()) == (256_000, True)
+    assert not place.is_file()
+    assert not (place / "no").is_file()
+    with pytest.raises(FileNotFoundError):
+        (place / "no").read_bytes()
+    assert ((place / "no").glob("*"), (place / "no").walk()) == ([], [])
+    assert str(place_of(hdfs.url("some//folder/"), spark)) == hdfs.url("some/folder")
+    with pytest.raises(EngineError, match=r"hdfs://127\.0\.0\.1:1/raw cannot be used: .*Connection refused"):
+        HadoopPath("hdfs://127.0.0.1:1/raw", spark).walk()
+    with pytest.raises(EngineError, match=r"hdfs://127\.0\.0\.1:99999/raw/ cannot be used: .*99999"):
+        place_of("hdfs://127.0.0.1:99999/raw", spark)
+
+
+@pytest.mark.matrix
+@pytest.mark.parametrize("dying", ["run", "datanode"])
+def test_a_run_that_is_cut_off_commits_nothing_and_the_next_makes_up_for_it(hdfs, tmp_path, dying):
+    Plant(tasks=1, nodes=1).write(tmp_path / "raw", windows=4000)  # so many hours that writing lasts
     upload(hdfs, tmp_path / "raw", "raw")
     hdfs.write("learnt/other", b"of somebody else")
-    words = ("pipeline", "run", f"{base}/raw", "-O", f"{base}/learnt", "--cache", tmp_path / "cache")
     end = time.monotonic() + PATIENCE
-    with running(*words, folder=tmp_path, **environment) as (process, _):
+    with running(*words(hdfs), folder=tmp_path) as (process, _):
         while process.poll() is None and len(hdfs.files("learnt")) <= 1:
             assert time.monotonic() < end
-        yield process
-
-
-def made_up_for(hdfs, tmp_path, base, **environment):
-    """Whether the next run, on another machine, ends with what a run on folders learns, and touches nothing else."""
-    words = ("pipeline", "run", f"{base}/raw", "-O", f"{base}/learnt", "--cache", tmp_path / "elsewhere")
-    done = headworks(*words, **environment)
+        if dying == "run":
+            process.send_signal(signal.SIGKILL)
+        else:
+            hdfs.daemons.kill(dying)
+        _, said = process.communicate(timeout=PATIENCE)
+    if dying != "run":
+        hdfs.daemons.start(dying)
+        until_it_serves(hdfs)
+    assert process.returncode == (-signal.SIGKILL if dying == "run" else EngineError.exit_code)
+    assert "Traceback" not in said
+    assert not any(path.startswith("learnt/manifests/0") for path in hdfs.files("learnt"))
+    done = headworks(*words(hdfs), timeout=PATIENCE)
     assert done.returncode == 0, done.stderr
-    here = headworks("pipeline", "run", tmp_path / "raw", "-O", tmp_path / "here")
-    assert here.returncode == 0, here.stderr
-    same = hdfs.read("learnt/knowledge.json") == (tmp_path / "here" / "knowledge.json").read_bytes()
-    return same and hdfs.read("learnt/other") == b"of somebody else"
-
-
-@pytest.mark.matrix
-def test_a_run_that_is_killed_while_it_uploads_is_made_up_for_by_the_next(hdfs, tmp_path):
-    base = hdfs.url("").rstrip("/")
-    with uploading(hdfs, tmp_path, base) as process:
-        process.kill()
-        process.communicate(timeout=PATIENCE)
-    assert process.returncode == -signal.SIGKILL
-    assert made_up_for(hdfs, tmp_path, base)
-
-
-@pytest.mark.matrix
-@pytest.mark.parametrize("dying", ["namenode", "datanode"])
-def test_a_daemon_that_dies_in_an_upload_is_an_error_nothing_is_committed_and_the_next_run_makes_up_for_it(
-    hdfs, tmp_path, dying
-):
-    base = hdfs.url("").rstrip("/")
-    with uploading(hdfs, tmp_path, base) as process:
-        hdfs.daemons.kill(dying)
-        try:
-            _, said = process.communicate(timeout=PATIENCE)
-        finally:
-            hdfs.daemons.start(dying)
-            until_it_serves(hdfs)
-    assert (process.returncode, "Traceback" in said) == (EngineError.exit_code, False), said
-    assert f"{base}/learnt cannot be used: " in " ".join(said.split())
-    assert not any(path.startswith("learnt/manifests") for path in hdfs.files("learnt"))
-    assert made_up_for(hdfs, tmp_path, base)
-
-
-@pytest.mark.matrix
-def test_of_a_pair_of_name_nodes_the_other_one_serves_when_the_first_died_in_an_upload(tmp_path):
-    with hdfs_pair(tmp_path / "hdfs") as (clients, conf):
-        settings = {"HADOOP_CONF_DIR": str(conf)}
-        with uploading(clients["one"], tmp_path, "hdfs://pair", **settings) as process:
-            clients["one"].daemons.kill("one")
-            activate(clients["two"].daemons, "two")
-            _, said = process.communicate(timeout=PATIENCE)
-        # The run goes on, if the other one is active soon enough: it waits for some ten seconds.
-        assert process.returncode == 0 or "hdfs://pair/learnt cannot be used: " in " ".join(said.split())
-        assert "Traceback" not in said
-        until_it_serves(clients["two"])
-        assert made_up_for(clients["two"], tmp_path, "hdfs://pair", **settings)
-
-
-def test_an_event_log_is_read_from_hdfs(hdfs):
-    cut = len(LINES) // 2
-    hdfs.write("logs/app-1", RECORDED.read_bytes())
-    for number, some in ((10, LINES[cut:]), (9, LINES[:cut])):
-        hdfs.write(f"logs/eventlog_v2_app-1/events_{number}_app-1", "".join(some).encode())
-    plain = list(read_lines(RECORDED))
-    assert list(read_lines(hdfs.url("logs/app-1"))) == plain
-    assert list(read_lines(hdfs.url("logs/eventlog_v2_app-1"))) == plain
-
-
-def test_what_is_not_there_is_told_in_a_sentence(hdfs, tmp_path):
-    done = run(hdfs, tmp_path)
-    assert done.returncode == 2
-    assert f"{hdfs.url('raw')} has no samples" in " ".join(done.stderr.split())
-    with pytest.raises(EngineError, match=r"hdfs://none/raw (names no NameNode|cannot be used)"):
-        remote_folder("hdfs://none/raw").listing()
-    with pytest.raises(EngineError, match=r"hdfs://127\.0\.0\.1:1/raw cannot be used: Connection refused"):
-        remote_folder("hdfs://127.0.0.1:1/raw").listing()
+    pipeline_here(tmp_path / "raw", tmp_path / "here")
+    assert same(download(hdfs, "learnt", tmp_path / "there"), tmp_path / "here")
+    assert hdfs.read("learnt/other") == b"of somebody else"

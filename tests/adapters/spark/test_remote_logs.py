@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from adapters.spark.spark_logs import LINES, RECORDED, compress
 from headworks.cli.main import headworks
 from headworks.errors import DocumentError, EngineError
-from headworks.samples.remote import objects
+from headworks.samples import objects
 from headworks_spark.events.eventlog import read_lines
 
 PLAIN = list(read_lines(RECORDED))

@@ -9,16 +9,26 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Self, cast
 import attrs
 
 from headworks.errors import EngineError, EngineUseError, how_to_install
-from headworks.samples.remote.folder import READ_AHEAD, RemoteStream, Stored, first_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
     from pathlib import Path
+
+READ_AHEAD = 1 << 22
+"""Bytes that are asked for at once."""
+
+
+def is_url(place: str | Path) -> bool:
+    """True for a folder on other machines."""
+    return "://" in str(place)
 
 
 @attrs.frozen
 class ObjectFolder:
-    """The objects of a store whose names begin alike, see `RemoteFolder`.
+    """The objects of a store whose names begin alike. Paths are relative to it.
+
+    Every method raises `EngineError` if the store cannot be reached, or refuses.
 
     Attributes:
         url: Such as `s3://BUCKET/PREFIX`.
@@ -44,7 +54,7 @@ class ObjectFolder:
         try:
             return cls(url, from_url(url))
         except (BaseError, ValueError) as error:
-            raise EngineUseError(f"{url} is of no object store that is known: {first_line(error)}") from None
+            raise EngineUseError(f"{url} is of no object store that is known: {_first_line(error)}") from None
 
     @contextlib.contextmanager
     def errors(self) -> Iterator[None]:
@@ -59,16 +69,19 @@ class ObjectFolder:
         try:
             yield
         except (BaseError, FileNotFoundError) as error:
-            raise EngineError(f"{self.url} cannot be used: {first_line(error)}") from None
+            raise EngineError(f"{self.url} cannot be used: {_first_line(error)}") from None
 
-    def listing(self, prefix: str = "") -> dict[str, Stored]:
-        """All files below a folder, by their paths; see `RemoteFolder`."""
+    def names(self, prefix: str = "") -> list[str]:
+        """All objects below a folder.
+
+        Args:
+            prefix: A folder; empty for all of it.
+        """
         with self.errors():
-            found = [each for page in self.store.list(prefix or None) for each in page]
-        return {each["path"]: Stored(each["size"], each["last_modified"]) for each in found}
+            return [each["path"] for page in self.store.list(prefix or None) for each in page]
 
     def is_file(self, path: str) -> bool:
-        """True for the path of a file; see `RemoteFolder`."""
+        """True for the path of an object, and not of a folder or of nothing."""
         with self.errors():
             try:
                 self.store.head(path)
@@ -78,32 +91,53 @@ class ObjectFolder:
 
     @contextlib.contextmanager
     def open(self, path: str) -> Iterator[BinaryIO]:
-        """A file, to be read; see `RemoteFolder`."""
+        """An object, to be read."""
         # obstore is optional: a folder was made, so it is there.
         from obstore import open_reader
 
         with self.errors():
             reader = open_reader(self.store, path, buffer_size=READ_AHEAD)
-        yield cast("BinaryIO", io.BufferedReader(RemoteStream(reader.read, self.errors)))
+        yield cast("BinaryIO", io.BufferedReader(_Stream(reader.read, self.errors)))
 
-    def put(self, path: str, file: Path) -> None:
-        """Write a file, whole; see `RemoteFolder`."""
-        with self.errors():
-            self.store.put(path, file)
+    def create(self, path: str, data: bytes) -> bool:
+        """Write an object if there is none: of several that try at once, one does.
 
-    def create(self, path: str, file: Path) -> bool:
-        """Write a file, whole, if there is none; see `RemoteFolder`."""
+        Returns:
+            False if there was one, which stays as it is.
+        """
         # obstore is optional: a folder was made, so it is there.
         from obstore.exceptions import AlreadyExistsError
 
         with self.errors():
             try:
-                self.store.put(path, file.read_bytes(), mode="create")
+                self.store.put(path, data, mode="create")
             except AlreadyExistsError:
                 return False
         return True
 
-    def delete(self, path: str) -> None:
-        """Remove a file; see `RemoteFolder`."""
-        with self.errors():
-            self.store.delete(path)
+
+class _Stream(io.RawIOBase):
+    """A file that a client of a store reads, as Python's files are.
+
+    Args:
+        read: Reads up to a number of bytes, none at the end.
+        errors: A context that turns errors of the client into those of Headworks. An `OSError` would be taken for the
+            end of a file that was cut off.
+    """
+
+    def __init__(self, read: Callable[[int], Any], errors: Callable[[], AbstractContextManager[None]]) -> None:
+        self._read, self._errors = read, errors
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        with self._errors():
+            found = bytes(self._read(len(buffer)))
+        buffer[: len(found)] = found
+        return len(found)
+
+
+def _first_line(error: Exception) -> str:
+    """The first line of an error, without the stack of a server that some clients add."""
+    return next(iter(str(error).strip().splitlines()), type(error).__name__)

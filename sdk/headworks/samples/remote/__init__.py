@@ -1,1 +1,0 @@
-"""Folders on other machines: in object stores and in HDFS."""
