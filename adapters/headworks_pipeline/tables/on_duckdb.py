@@ -35,6 +35,8 @@ CYCLE = 146_097 * 86_400
 """Seconds of 400 years, after which the calendar repeats itself."""
 FIRST_SECOND, LAST_SECOND = (datetime(year, 1, 1, tzinfo=UTC).timestamp() for year in (1, MAXYEAR))
 """Times between which Python has a date for each second, whatever is done to it."""
+FARTHEST = "9223372036854.775807"
+"""Seconds of the last time that a column can have."""
 BATCH = 10_000
 """Rows of the quarantine that are written at a time."""
 
@@ -96,7 +98,7 @@ class OnDuckDB:
         # DuckDB is optional: this module is imported where it is there.
         import duckdb
 
-        columns = ", ".join(f'epoch("{name}") as "{name}"' if name in TIMES else f'"{name}"' for name in COLUMNS)
+        columns = ", ".join(f'{_seconds(name)} as "{name}"' if name in TIMES else f'"{name}"' for name in COLUMNS)
         sample = ", ".join(f'"{name}"' for name in SAMPLE)
         self.base.execute(
             "create or replace temp table places (path varchar, hour varchar, moment bigint, file varchar)"
@@ -185,6 +187,12 @@ class OnDuckDB:
                         if of == hour
                     ]
                     writers[hour].write_table(Table.from_pylist(some, columns))
+
+
+def _seconds(name: str) -> str:
+    """SQL of the seconds since 1970 of a column; to DuckDB the first and the last of all microseconds are infinite."""
+    ends = (f"when '{sign}infinity' then {sign}{FARTHEST}" for sign in ("", "-"))
+    return f'case "{name}" {" ".join(ends)} else epoch("{name}") end'
 
 
 def _place(file: SampleFile) -> tuple[str, str, int, str]:
