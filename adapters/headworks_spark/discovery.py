@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,7 @@ import attrs
 
 from headworks.errors import EngineError, EngineWaitsError
 from headworks.model import Component, FrozenMap, Kind, Stream, Topology
+from headworks_spark.driver.operators import STATEFUL
 from headworks_spark.events.batch import is_adaptive, last_batch, main_job
 from headworks_spark.target import UNMEASURED
 
@@ -22,6 +24,9 @@ TIMEOUT = 300.0
 
 LOOK = 1.0
 """Seconds between two looks for a batch."""
+
+COMMON = frozenset({"", "Exchange", "Filter", "Project", "WholeStageCodegen"})
+"""Operators that tell nothing of a stage, as most stages have them."""
 
 
 class NoBatchError(EngineWaitsError):
@@ -93,14 +98,14 @@ def _ended(recorder: EventRecorder, scope: str) -> tuple[Job, ...]:
 
 
 def shape(job: JobStart, name: str) -> Discovered:
-    """The topology of a job: its stages are components `stage-0`, `stage-1` ... by ordinal, its shuffles streams.
+    """The topology of a job: its stages are components, called by rank and operator, and its shuffles streams.
 
     Args:
         job: Start of a job whose stages all have tasks.
         name: Id of the topology.
     """
-    stages = FrozenMap({f"stage-{job.ordinal(each.stage)}": job.ordinal(each.stage) for each in job.stages})
-    ids = {each.stage: f"stage-{job.ordinal(each.stage)}" for each in job.stages}
+    ids = {each.stage: _name(job.ordinal(each.stage), each.operators) for each in job.stages}
+    stages = FrozenMap({ids[each.stage]: job.ordinal(each.stage) for each in job.stages})
     components = tuple(
         Component(
             id=ids[each.stage],
@@ -120,3 +125,16 @@ def shape(job: JobStart, name: str) -> Discovered:
     topology = Topology(id=name, components=components, streams=streams, sequential=True)
     signatures = FrozenMap({ordinal: job.signature(ordinal) for ordinal in stages.values()})
     return Discovered(topology=topology, stages=stages, signatures=signatures)
+
+
+def _name(ordinal: int, operators: str) -> str:
+    """Id of the component of a stage, such as `stage-1-StateStoreSave`: its rank, and the operator that tells most.
+
+    Args:
+        operators: Their names, by commas. The last that keeps state counts, else the last that is rare.
+    """
+    names = [each for each in operators.split(",") if each not in COMMON]
+    telling = [each for each in names if f"{each}Exec" in STATEFUL] or names
+    # A scan's name ends in its table, or in a whole statement of SQL: two words tell what it is.
+    words = re.findall(r"\w+", telling[-1])[:2] if telling else []
+    return "-".join(("stage", str(ordinal), *words))

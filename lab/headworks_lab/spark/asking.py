@@ -100,7 +100,7 @@ class _Real:
 
 
 class _Burning:
-    """A query that burns processor time, and what is declared of it; `stage-N` of it is the Nth layer."""
+    """A query that burns processor time, and what is declared of it; its stages are the layers, in order."""
 
     def __init__(
         self, found: Topology, declared: Topology, stages: Sequence[Layer], profiles: Sequence[Profile]

@@ -41,13 +41,11 @@ def test_flights_are_planned_from_their_own_profile(tmp_path):
     assert made["rows"][""] == made["knowledge"]["samples"] > 0
     assert set(made["rows"]) == {""}
     request = read(learnt / REQUEST, Request)
-    assert {(each.topology, each.component) for each in request.profiles} == {
-        ("flights", "stage-0"),
-        ("flights", "stage-1"),
-    }
+    stages = sorted(each.component for each in request.profiles if each.topology == "flights")
+    assert [each.split("-")[:2] for each in stages] == [["stage", "0"], ["stage", "1"]]
     assert all(each.e > 0 for each in request.profiles)
     (link,) = made["knowledge"]["traffic"]
-    assert (link["source"], link["target"]) == ("stage-0", "stage-1")
+    assert [link["source"], link["target"]] == stages
     assert link["tuples"] > 0
     planned = headworks("plan", learnt / REQUEST, "-s", "dstorm", "--json")
     assert planned.returncode == 0, planned.stderr

@@ -10,6 +10,7 @@ import attrs
 import numpy as np
 import pytest
 
+from headworks_spark.discovery import shape
 from headworks_spark.events.event import (
     ExecutorAdded,
     ExecutorRemoved,
@@ -111,6 +112,35 @@ def test_siblings_are_told_apart_by_their_rdds_whatever_their_ids(left, right, c
         "3 2 Exchange,WholeStageCodegen",
         "",
     ]
+
+
+STATE = "Exchange,WholeStageCodegen,StateStoreRestore,WholeStageCodegen,StateStoreSave,WholeStageCodegen"
+
+
+@pytest.mark.parametrize(
+    ("operators", "name"),
+    [
+        (STATE, "stage-0-StateStoreSave"),
+        (f"{STATE},MapInArrow", "stage-0-StateStoreSave"),
+        ("Exchange,WholeStageCodegen,MapInArrow,WholeStageCodegen", "stage-0-MapInArrow"),
+        ("Scan parquet spark_catalog.default.flights,WholeStageCodegen,Exchange", "stage-0-Scan-parquet"),
+        ("Scan JDBCRelation((select a / b)) [numPartitions=1],Exchange", "stage-0-Scan-JDBCRelation"),
+        ("Exchange,WholeStageCodegen", "stage-0"),
+        ("", "stage-0"),
+    ],
+)
+def test_a_stage_is_called_by_its_rank_and_its_telling_operator(operators, name):
+    stage = StageShape(stage=1, tasks=2, parents=(), rdd=3, operators=operators)
+    assert dict(shape(attrs.evolve(joining(7, 8, 1), stages=(stage,)), "query").stages) == {name: 0}
+
+
+@pytest.mark.parametrize(("left", "right", "code"), [(7, 8, 1), (8, 7, 3)])
+def test_stages_of_the_same_operator_have_names_of_their_own_in_every_batch(left, right, code):
+    assert shape(joining(left, right, code), "join").stages == {
+        "stage-0-Scan-ExistingRDD": 0,
+        "stage-1-Scan-ExistingRDD": 1,
+        "stage-2": 2,
+    }
 
 
 def test_a_task_that_is_tried_again_keeps_its_partition():

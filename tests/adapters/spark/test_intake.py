@@ -155,10 +155,12 @@ def test_a_query_that_filters_is_quiet(spark, tmp_path):
 @pytest.mark.spark
 @pytest.mark.slow
 def test_a_query_that_falls_behind_is_unsatisfactory_and_has_what_is_known_of_it(spark, tmp_path):
-    fit = ProfileFit(profile=Profile(topology="behind", component="stage-1", machine_type="i5", e=0.5), samples=9)
-    write(tmp_path / "knowledge.json", Knowledge(profiles=(fit,)))
     query = started(spark, tmp_path / "checkpoint", pause=2)
     try:
+        with headworks_spark.connect(spark) as connection:
+            part = connection.target(query).topology.components[1].id
+        fit = ProfileFit(profile=Profile(topology="behind", component=part, machine_type="i5", e=0.5), samples=9)
+        write(tmp_path / "knowledge.json", Knowledge(profiles=(fit,)))
         done, sample = judged(spark, query, tmp_path)
         reported = [each for each in query.recentProgress if each["numInputRows"]]
     finally:
@@ -168,7 +170,7 @@ def test_a_query_that_falls_behind_is_unsatisfactory_and_has_what_is_known_of_it
     assert sample.offered == pytest.approx(RATE, rel=0.25)
     assert sample.throughput < 0.75 * RATE
     assert done.verdict.state == "unsatisfactory", done.message
-    assert [(each.component, each.machine_type) for each in done.request.profiles] == [("stage-1", "i5")]
+    assert [(each.component, each.machine_type) for each in done.request.profiles] == [(part, "i5")]
     assert {node.id: node.machine_type for node in done.request.cluster.nodes} == {
         "127.0.0.2": "i5",
         "127.0.0.3": "pentium",

@@ -18,6 +18,7 @@ from headworks.documents.schema import schema_of
 from headworks.model import Limits, Slot
 from headworks.plugins.host import PluginHost
 from headworks_spark.demo.flights import FlightsQuery
+from headworks_spark.discovery import shape
 from headworks_spark.events.eventlog import replay
 from headworks_spark.events.recorder import EventRecorder
 from headworks_spark.local.cluster import LocalSpark, worker_specs
@@ -164,7 +165,8 @@ def ran(logs, query):
     (log,) = logs.iterdir()
     jobs = [job for job in replay(log).history.jobs if job.start.query and job.end.succeeded]
     last = [job for job in jobs if job.start.query == jobs[0].start.query][-1]
-    return {f"{query}/stage-{last.start.ordinal(end.stage)}/{end.partition}": end.host for end in last.tasks}
+    names = {ordinal: name for name, ordinal in shape(last.start, query).stages.items()}
+    return {f"{query}/{names[last.start.ordinal(end.stage)]}/{end.partition}": end.host for end in last.tasks}
 
 
 @pytest.mark.spark
