@@ -34,6 +34,8 @@ LZ4_HEADER = struct.Struct("<8sBii4x")
 """Head of a block of lz4-java, whose format Spark writes: magic, method, bytes compressed and plain, checksum."""
 LZ4_MAGIC, LZ4_PLAIN = b"LZ4Block", 0x10
 """Its magic; its method, in the upper half byte, of a block that is not compressed."""
+LZ4_MOST = 1 << 25
+"""Bytes of the largest block that lz4-java makes."""
 
 
 @attrs.frozen(kw_only=True)
@@ -171,9 +173,9 @@ def _lz4(name: str, stream: BinaryIO) -> Iterator[bytes]:
     codec = pa.Codec("lz4_raw")
     while len(head := bytes(stream.read(LZ4_HEADER.size))) == LZ4_HEADER.size:
         magic, method, packed, size = LZ4_HEADER.unpack(head)
-        block = bytes(stream.read(max(packed, 0)))
-        if magic != LZ4_MAGIC or packed < 0 or size < 0:
+        if magic != LZ4_MAGIC or not (0 <= packed <= LZ4_MOST and 0 <= size <= LZ4_MOST):
             raise DocumentError("", f"{name} is not compressed as Spark compresses by lz4")
+        block = bytes(stream.read(packed))
         if len(block) < packed:  # the file was cut off within a block
             return
         if size:  # an empty block is the end of a stream, after which another one may begin

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import re
 import types
 from typing import TYPE_CHECKING, Any, Union, get_args, get_origin, get_type_hints
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
     from headworks_spark.events.event import Event
 
+HALF = re.compile("[\ud800-\udfff]")
+"""Half of a character, which an escape in JSON can write, and UTF-8 cannot."""
 MOST = 1e15
 """Largest number that is taken for one: milliseconds, bytes and rows of an application stay far below."""
 
@@ -59,4 +62,6 @@ def _is(kind: Any, value: Any) -> bool:
     if kind in (int, float):
         number = type(value) is int or (kind is float and type(value) is float and math.isfinite(value))
         return number and abs(value) < MOST
+    if kind is str:
+        return isinstance(value, str) and HALF.search(value) is None
     return isinstance(value, get_origin(kind) or kind)

@@ -9,7 +9,7 @@ import random
 import pytest
 from click.testing import CliRunner
 
-from adapters.spark.spark_logs import LINES
+from adapters.spark.spark_logs import LINES, compress
 from headworks.cli.main import headworks
 from headworks.control.guards import running
 from headworks.documents import read
@@ -22,7 +22,7 @@ from headworks_spark.replay.request import request_of
 
 DAMAGED = int(os.environ.get("HEADWORKS_DAMAGED_LOGS", "300"))
 """Logs that are damaged at random."""
-WRONG = (None, [], {}, "x", "12", -1, 0, 1.5, 10**9, 10**400, 1e308, float("nan"), True, {"a": None}, [[1]])
+WRONG = (None, [], {}, "x", "12", -1, 0, 1.5, 10**9, 10**400, 1e308, float("nan"), True, {"a": None}, [[1]], "\ud800")
 METRICS = json.loads(next(line for line in LINES if '"SparkListenerTaskEnd"' in line))["Task Metrics"]
 
 
@@ -175,15 +175,33 @@ def test_a_damaged_log_is_figures_or_one_error(tmp_path, lines):
     path = tmp_path / "app-1"
     for seed in range(DAMAGED // 2):
         path.write_text("".join(f"{line.rstrip()}\n" for line in damaged(lines, random.Random(seed))))
-        try:
-            log = replay(path)
-            for query in logged_queries(log):
-                request = request_of(query, log.executors)
-                found = [with_executors(query, log.executors, count).seconds for count in (None, 3)]
-                if not running(request).unplaced:
-                    found.append(with_placement(query, log.executors, request.assignment))
-                json.dumps([*found, query.seconds, [each.skew for each in query.stages()]], allow_nan=False)
-        except HeadworksError:
-            continue
-        except Exception as error:
-            raise AssertionError(seed) from error
+        is_figures_or_one_error(path, seed)
+
+
+@pytest.mark.parametrize("codec", ["zstd", "lz4"])
+def test_a_damaged_file_of_a_compressed_log_is_figures_or_one_error(tmp_path, codec):
+    path = tmp_path / f"app-1.{codec}"
+    whole = compress(path, "".join(LINES), codec).read_bytes()
+    for seed in range(DAMAGED // 6):
+        chance, data = random.Random(seed), bytearray(whole)
+        for _ in range(chance.randint(1, 6)):
+            data[chance.randrange(len(data))] = chance.randrange(256)
+        path.write_bytes(data[: chance.choice((None, chance.randrange(len(data))))])
+        is_figures_or_one_error(path, seed)
+
+
+def is_figures_or_one_error(path, seed):
+    """A log is refused, or what is found in it is text and finite."""
+    try:
+        log = replay(path)
+        for query in logged_queries(log):
+            request = request_of(query, log.executors)
+            found = [with_executors(query, log.executors, count).seconds for count in (None, 3)]
+            if not running(request).unplaced:
+                found.append(with_placement(query, log.executors, request.assignment))
+            shown = [*found, query.seconds, query.name, [(each.stage, each.skew) for each in query.stages()]]
+            json.dumps(shown, allow_nan=False, ensure_ascii=False).encode()
+    except HeadworksError:
+        return
+    except Exception as error:
+        raise AssertionError(seed) from error
