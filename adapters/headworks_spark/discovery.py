@@ -102,7 +102,7 @@ def shape(job: JobStart, name: str) -> Discovered:
 
     Args:
         job: Start of a job whose stages all have tasks.
-        name: Id of the topology.
+        name: Name of the query, or of the job group.
     """
     ids = {each.stage: _name(job.ordinal(each.stage), each.operators) for each in job.stages}
     stages = FrozenMap({ids[each.stage]: job.ordinal(each.stage) for each in job.stages})
@@ -122,9 +122,14 @@ def shape(job: JobStart, name: str) -> Discovered:
         for parent in each.parents
         if parent in ids  # Spark skips a stage whose shuffle is there from an earlier job
     )
-    topology = Topology(id=name, components=components, streams=streams, sequential=True)
+    topology = Topology(id=topology_id(name), components=components, streams=streams, sequential=True)
     signatures = FrozenMap({ordinal: job.signature(ordinal) for ordinal in stages.values()})
     return Discovered(topology=topology, stages=stages, signatures=signatures)
+
+
+def topology_id(name: str) -> str:
+    """Id of the topology of a query, or of a job group: its name, without what no id can have."""
+    return "".join(each if each.isprintable() and each != "/" else "-" for each in name)
 
 
 def _name(ordinal: int, operators: str) -> str:

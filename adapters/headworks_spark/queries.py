@@ -8,7 +8,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from headworks.errors import EngineEndedError, EngineError
-from headworks_spark.discovery import LOOK, NoBatchError
+from headworks_spark.discovery import LOOK, NoBatchError, topology_id
 from headworks_spark.driver.gateway import ending_with_jvm, is_stopped
 from headworks_spark.events.batch import LEAST
 
@@ -164,6 +164,6 @@ class SparkQueries:
             LOG.warning("left to Spark: %s", error)
 
     def _name(self, query: StreamingQuery) -> str:
-        name = query.name or NAMELESS
+        name = topology_id(query.name or NAMELESS)
         taken = {each.topology.id for each in self._joined.values()}
         return f"{name}-{str(query.id)[:8]}" if name in taken else name

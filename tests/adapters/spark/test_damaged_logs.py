@@ -96,6 +96,15 @@ def test_slots_are_what_a_task_leaves_of_every_resource(tmp_path, log, slots):
     assert {part.threads for part in request.topologies[0].components} == {cpus}
 
 
+def test_a_job_group_that_is_no_id_has_a_request(tmp_path):
+    path, file = tmp_path / "app-1", tmp_path / "request.json"
+    path.write_text("".join(f"{json.dumps(each)}\n" for each in made()).replace("nightly", "nightly/all\\u0007"))
+    done = run(path, "-O", file)
+    assert done.exit_code == 0, done.output
+    assert "\\x07" in done.stdout
+    assert [each.id for each in read(file, Request).topologies] == ["nightly-all-"]
+
+
 def test_executors_of_another_profile_are_not_those_of_a_stage(tmp_path):
     events = list(made(cpus=2, slots=2))
     needs = {"cpus": {"Resource Name": "cpus", "Amount": 4.0}}
