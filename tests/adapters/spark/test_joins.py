@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 from pyspark import TaskContext
+from pyspark.sql.functions import sum as sum_of
 
 from adapters.spark.spark_jobs import HOSTS, patience
 from headworks_spark.discovery import discover
@@ -151,6 +152,34 @@ def test_two_stages_that_end_in_the_same_rdd_are_left_to_spark_and_counted(
     (job,) = recorder.wait(scope, 1, since=since, timeout=PATIENCE)
     assert [end.host for end in job.stage(2)] == [HOSTS[2]] * 8
     placement.clear(scope)
+
+
+def revenue(spark: SparkSession) -> list[Any]:
+    """The ten orders of a segment's customers that bring most, as a query of TPC-H asks."""
+    customers = spark.range(0, 600, 1, 2).selectExpr("id AS customer", "id % 5 AS segment")
+    orders = spark.range(0, 3_000, 1, 3).selectExpr("id AS number", "id % 600 AS customer", "id % 97 AS day")
+    lines = spark.range(0, 12_000, 1, 5).selectExpr("id % 3000 AS number", "id % 89 + 1 AS price")
+    spark.sparkContext.setJobGroup("revenue", "revenue")
+    sold = customers.where("segment = 1").join(orders.where("day < 60"), "customer").join(lines, "number")
+    brought = sold.groupBy("number", "day").agg(sum_of("price").alias("brought"))
+    return brought.orderBy(brought.brought.desc(), "number").limit(10).collect()
+
+
+def test_a_query_of_several_joins_runs_where_asked_and_answers_the_same(
+    spark: SparkSession, placement: PlacementTable, recorder: EventRecorder
+) -> None:
+    answer = revenue(spark)
+    found = discover(recorder, "revenue", "revenue", timeout=PATIENCE)
+    places = ((found.stages[each.id], index) for each in found.topology.components for index in range(each.parallelism))
+    table = {(stage, index): HOSTS[(stage + index) % 3] for stage, index in places}
+    assert len({stage for stage, _ in table}) == 5, "three sources and two joins"
+    placement.push("revenue", table, found.signatures)
+    since = time.time()
+    assert revenue(spark) == answer
+    (job,) = recorder.wait("revenue", 1, since=since, timeout=PATIENCE)
+    ran = {(stage, end.partition): end.host for stage in found.signatures for end in job.stage(stage)}
+    assert (len(answer), ran, placement.left("revenue")) == (10, table, {})
+    placement.clear("revenue")
 
 
 def test_both_sides_of_a_streaming_join_run_where_asked_in_every_batch(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import threading
@@ -24,9 +25,11 @@ from headworks.control.guards import Guards
 from headworks.control.loop import Control, Loop
 from headworks.model import Limits
 from headworks.plugins.host import PluginHost
+from headworks_spark.driver.gateway import scala_context
 from headworks_spark.driver.session import executors
 from headworks_spark.elastic import drain_node, scale
 from headworks_spark.nodes import nodes
+from headworks_spark.placement.table import PlacementTable
 from headworks_spark.target import ExecutorTotal
 from patience import PATIENCE
 
@@ -128,6 +131,56 @@ def test_a_drained_executor_hands_on_the_shuffle_files_that_others_read(target, 
     assert (pairs.count(), mapped.value) == (PARTITIONS, PARTITIONS)
     assert scale(alone, 1, ()).done
     assert len(executors(spark)) == len(before)
+
+
+@contextlib.contextmanager
+def decommissioned(spark, cluster, host, folder):
+    """A Worker is told to go, by somebody else, once FOLDER/HOST is there; FOLDER/leaves says that the driver knows."""
+    (executor,) = (each for each, where in executors(spark).items() if where == host)
+    state = scala_context(spark.sparkContext).taskScheduler().getExecutorDecommissionState
+
+    def drain():
+        until((folder / host).exists)
+        cluster.drain_worker(host, timeout=PATIENCE)
+
+    def tell():
+        until(lambda: state(executor).isDefined())
+        (folder / "leaves").touch()
+
+    threads = [threading.Thread(target=each) for each in (drain, tell)]
+    for each in threads:
+        each.start()
+    yield
+    for each in threads:
+        each.join()
+    cluster.start_worker(host)
+    until(lambda: set(executors(spark).values()) == set(HOSTS))
+
+
+def until(holds):
+    for _ in patience():
+        if holds():
+            return
+
+
+def test_what_runs_on_a_node_that_is_decommissioned_ends_there_and_what_waits_runs_elsewhere(spark, cluster, tmp_path):
+    """All tasks of a stage wait for the one core of that node."""
+    host, table, context = HOSTS[2], PlacementTable.of(spark), spark.sparkContext
+
+    def work(index, _rows):
+        ran = os.environ["SPARK_LOCAL_IP"]
+        (tmp_path / ran).touch()
+        while ran == host and not (tmp_path / "leaves").exists():
+            time.sleep(0.05)
+        yield index, ran
+
+    table.push("leaving", {(0, index): host for index in range(PARTITIONS)})
+    with decommissioned(spark, cluster, host, tmp_path):
+        context.setJobGroup("leaving", "leaving")
+        ran = dict(context.parallelize([], PARTITIONS).mapPartitionsWithIndex(work).collect())
+    assert (set(ran), list(ran.values()).count(host)) == (set(range(PARTITIONS)), 1)
+    assert table.left("leaving") == {"gone": PARTITIONS - 1}
+    table.clear("leaving")
 
 
 @pytest.mark.matrix
