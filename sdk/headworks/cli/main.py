@@ -28,6 +28,7 @@ BUILT_IN = {
     "conform": "headworks.cli.commands.conform",
     "doctor": "headworks.cli.commands.doctor",
     "journal": "headworks.cli.commands.journal",
+    "metrics": "headworks.cli.commands.metrics",
     "new": "headworks.cli.commands.new",
     "plan": "headworks.cli.commands.plan",
     "plugins": "headworks.cli.commands.plugins",
@@ -73,7 +74,7 @@ SECTIONS = {
     "Plan": ("plan", "why", "what-if", "compare", "simulate", "sweep", "workloads", "reproduce"),
     "Run": ("run", "serve", "demo", "spark", "storm", "yarn", "import"),
     "Extend": ("new", "conform", "plugins", "schema"),
-    "Operate": ("doctor", "watch", "report", "journal", "priority", "pipeline", "completion"),
+    "Operate": ("doctor", "watch", "report", "journal", "metrics", "priority", "pipeline", "completion"),
 }
 """Commands by what they are for, in the order of the help. Those of strangers extend Headworks."""
 

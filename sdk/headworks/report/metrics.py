@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 import attrs
 import numpy as np
 
 from headworks.control.guards import measure
-from headworks.model import STARVED
+from headworks.control.journal import Outcome
+from headworks.model import STARVED, MoveKind
 from headworks.model.scaling import rescaled
 from headworks.problem import Problem
 
@@ -126,9 +127,10 @@ def samples(
         tally: Of the plugins that took part in them.
         counts: Of the adapter beside the rounds, by name.
     """
-    yield ROUNDS, _by_name(totals.rounds)
+    # All that there can be: what is counted first would else be no increase to Prometheus.
+    yield ROUNDS, _by_name({**dict.fromkeys(get_args(Outcome), 0), **totals.rounds})
     yield PLANNING, [((name,), plans) for name, plans in tally.plans().items()]
-    yield MOVES, _by_name(totals.moves)
+    yield MOVES, _by_name({**dict.fromkeys(map(str, MoveKind), 0), **totals.moves})
     yield STOPS, [((), (totals.stops, totals.stopped))]
     yield SHARE, _by_name(dict(_shares(totals, runs.share)))
     yield NODES, _by_name(runs.nodes)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -29,7 +30,7 @@ from headworks_storm.service import HOOKS, ServiceSettings, serve
 from headworks_storm.workload.describe import Load, describe
 from patience import PATIENCE
 from plugin_folder import GOOD, install
-from shell import HEADWORKS, running
+from shell import HEADWORKS, called, running
 from storm_cluster import running_cluster, wait_for
 from storm_cluster import word_count as submit
 from storm_reports import report_line
@@ -97,8 +98,9 @@ def test_shadow_plans_and_journals_and_leaves_the_round_to_storm(tmp_path):
 
 def test_other_commands_and_prometheus_hear_of_rounds(tmp_path, ports):
     pytest.importorskip("prometheus_client", reason="needs prometheus-client")
-    (port,) = ports.take()
-    with served(tmp_path, "-s", "even", "--metrics", port) as (process, asked):
+    port, collector = ports.take(2)
+    words = ("--metrics", port, "--collector", f"127.0.0.1:{collector}", "--samples", tmp_path / "samples")
+    with served(tmp_path, "-s", "even", *words) as (process, asked):
         name = f"storm:{process.pid}"
         with pytest.raises(EngineError, match="has ended no round yet"):
             newest_round(name)
@@ -112,7 +114,9 @@ def test_other_commands_and_prometheus_hear_of_rounds(tmp_path, ports):
             text = page.read().decode()
         assert 'headworks_rounds_total{outcome="answered"} 1.0' in text
         assert 'headworks_moves_total{kind="place"} 4.0' in text
-        assert 'headworks_reports_total{fate="unjournalled"} 0.0' in text
+        (fates,) = re.findall('fate=~"(.*)"', called("metrics", "alerts").stdout)
+        for each in fates.split("|"):
+            assert f'headworks_reports_total{{fate="{each}"}} 0.0' in text
 
 
 def test_options_come_from_a_file(tmp_path):

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from typing import get_args
 from urllib.request import urlopen
 
 import attrs
 import pytest
 
-from headworks.control.journal import Round
+from headworks.control.journal import Outcome, Round
 from headworks.control.totals import HeardRounds
 from headworks.errors import EngineError, PluginError
-from headworks.model import FrozenMap, Metrics, Plan, Reason, Receipt, Scores, Status, Step, StreamSample
+from headworks.model import FrozenMap, Metrics, MoveKind, Plan, Reason, Receipt, Scores, Status, Step, StreamSample
 from headworks.plugins.host import PluginHost
 from headworks.plugins.tally import PluginTally
 from headworks.problem import Problem
@@ -57,7 +58,11 @@ def heard(*rounds):
 def test_every_metric_is_there_before_the_first_round_and_says_how_stable_it_is():
     with served(heard()) as url:
         found, text = read(url)
-    assert found == {("headworks_stop_seconds_count",): 0.0, ("headworks_stop_seconds_sum",): 0.0}
+    counted = {name for name, *_ in found}
+    stops = {"headworks_stop_seconds_count", "headworks_stop_seconds_sum"}
+    assert counted == {"headworks_rounds_total", "headworks_moves_total"} | stops
+    assert {each for _, *labels in found for each in labels} == {*get_args(Outcome), *map(str, MoveKind)}
+    assert set(found.values()) == {0.0}
     for each in FAMILIES:
         assert f"# HELP {each.name} [{each.stability}] {each.help}" in text
         assert f"# TYPE {each.name} {each.kind}" in text
@@ -126,8 +131,8 @@ def test_plans_and_errors_of_plugins_are_counted():
 def test_an_address_that_is_taken_is_told_and_two_loops_have_metrics_of_their_own():
     one = heard(Round(number=1, outcome="quiet"))
     with served(one) as url, served(heard()) as other:
-        assert ("headworks_rounds_total", "quiet") in read(url)[0]
-        assert ("headworks_rounds_total", "quiet") not in read(other)[0]
+        assert read(url)[0]["headworks_rounds_total", "quiet"] == 1
+        assert read(other)[0]["headworks_rounds_total", "quiet"] == 0
         taken = ("127.0.0.1", int(url.partition("127.0.0.1:")[2].partition("/")[0]))
         with (
             pytest.raises(EngineError, match="cannot be listened on: Address already in use"),
