@@ -129,6 +129,10 @@ final class PlacedTaskSet extends TaskSetManager {
         if (index >= 0) {
             served.put(node, Long.valueOf(now()));
             served.put("executor " + executor, Long.valueOf(now()));
+            // One that failed where it was asked for waits for any other node.
+            if (node.equals(PlacementTable.host(scope, stage, tasks()[index].partitionId()))) {
+                PlacementMetrics.placed();
+            }
         }
         return index;
     }

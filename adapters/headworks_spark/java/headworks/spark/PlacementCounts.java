@@ -19,6 +19,7 @@ public final class PlacementCounts {
         Map<String, AtomicLong> reasons = (Map<String, AtomicLong>) SCOPES.get(scope);
         reasons.putIfAbsent(reason, new AtomicLong());
         ((AtomicLong) reasons.get(reason)).addAndGet(tasks);
+        PlacementMetrics.left(reason, tasks);
     }
 
     static void forget(String scope) {

@@ -59,6 +59,11 @@ public final class PlacementTable {
         return SCOPES.get(scope);
     }
 
+    /** The number of scopes that have one. */
+    static int scopes() {
+        return SCOPES.size();
+    }
+
     static boolean has(String scope) {
         return scope != null && SCOPES.containsKey(scope);
     }

@@ -15,6 +15,11 @@ public final class PlacingScheduler extends TaskSchedulerImpl {
         placement = new Placement(this, context);
     }
 
+    public void postStartHook() {
+        super.postStartHook();
+        PlacementMetrics.show();
+    }
+
     public TaskSetManager createTaskSetManager(TaskSet set, int maxTaskFailures) {
         TaskSetManager placed = placement.place(set, maxTaskFailures);
         return placed == null ? super.createTaskSetManager(set, maxTaskFailures) : placed;

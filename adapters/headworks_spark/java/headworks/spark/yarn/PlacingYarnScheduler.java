@@ -1,6 +1,7 @@
 package headworks.spark.yarn;
 
 import headworks.spark.Placement;
+import headworks.spark.PlacementMetrics;
 import org.apache.spark.SparkContext;
 import org.apache.spark.scheduler.TaskSet;
 import org.apache.spark.scheduler.TaskSetManager;
@@ -13,6 +14,11 @@ final class PlacingYarnScheduler extends YarnScheduler {
     PlacingYarnScheduler(SparkContext context) {
         super(context);
         placement = new Placement(this, context);
+    }
+
+    public void postStartHook() {
+        super.postStartHook();
+        PlacementMetrics.show();
     }
 
     public TaskSetManager createTaskSetManager(TaskSet set, int maxTaskFailures) {
