@@ -58,8 +58,13 @@ class Browser:
         self._ask("POST", "/window/rect", {"width": width, "height": height})
 
     def run(self, script: str, *arguments: Any) -> Any:
-        """The value of the body of a function."""
+        """The value of the body of a function, or of the promise that it returns."""
         return self._ask("POST", "/execute/sync", {"script": script, "args": list(arguments)})
+
+    def prefer(self, scheme: str) -> None:
+        """Have pages seen in a `light` or a `dark` scheme."""
+        wanted = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+        self._ask("POST", "/goog/cdp/execute", {"cmd": "Emulation.setEmulatedMedia", "params": wanted})
 
     def text(self, selector: str) -> str:
         """Text of the first element of a selector."""

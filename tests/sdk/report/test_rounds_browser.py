@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
+import tarfile
 
 import pytest
 
@@ -15,6 +18,8 @@ from headworks.report.rounds.tail import JournalTail
 from headworks_local.http_server import HttpServer
 from rounds_journal import recorded, renamed
 
+AXE = "axe-core@4.14.1"
+FOUND = "return axe.run().then((found) => found.violations.map((each) => [each.id, each.nodes.map((one) => one.html)]))"
 TOKEN = "a-secret-that-is-long-enough"
 HOSTILE = '<img src=x onerror="document.title=1">'
 SHOWN = "return document.querySelector('#outcome').textContent"
@@ -41,6 +46,18 @@ def page(journal, tmp_path_factory):
 
 
 pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def axe(tmp_path_factory):
+    """The script of axe, which looks at a page for what keeps people from reading it."""
+    if shutil.which("npm") is None:
+        pytest.skip("needs npm, which fetches axe")
+    folder = tmp_path_factory.mktemp("axe")
+    subprocess.run(["npm", "pack", "--silent", AXE], cwd=folder, check=True, capture_output=True, text=True)
+    (archive,) = folder.glob("*.tgz")
+    with tarfile.open(archive) as files:
+        return files.extractfile("package/axe.min.js").read().decode()
 
 
 def painted(window):
@@ -87,6 +104,26 @@ def test_a_click_on_a_task_says_why_it_is_there(window, page):
         where[1] + box["y"] + 5,
     )
     assert window.log() == []
+
+
+@pytest.mark.network
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [400, 1400])
+def test_axe_finds_nothing(window, page, axe, scheme, width):
+    window.size(width)
+    window.prefer(scheme)
+    window.open(page)
+    window.until("return document.querySelectorAll('#timeline li').length === 3")
+    window.run(axe)
+    assert window.run(FOUND) == []
+    window.click("#timeline li:first-child button")
+    window.until(f"{SHOWN}.startsWith('Round 1,')")
+    window.until("return document.querySelectorAll('#nodes td button').length > 0")
+    window.click("#nodes td button")
+    window.click("#tasks button")
+    window.until("return document.querySelector('#why table') !== null")
+    assert window.run(FOUND) == []
+    window.size(1400)
 
 
 @pytest.mark.parametrize("width", [400, 1400])

@@ -156,7 +156,7 @@ function done(round, scene) {
   $("said").replaceChildren(...said.map((text) => make("p", text)));
   const steps = scene ? scene.steps : [];
   $("steps").replaceChildren(steps.length
-    ? table("Moves and other steps, as the engine answered", ["step", "of", "", "answer"], steps, [0, 1, 2, 3])
+    ? table("Moves and other steps, as the engine answered", ["step", "of", "result", "answer"], steps, [0, 1, 2, 3])
     : make("p", "Nothing was changed.", { className: "soft" }));
 }
 
@@ -334,7 +334,7 @@ function nodes(scene) {
   });
   const more = scene.nodes.length - rows.length;
   $("nodes").replaceChildren(table(`Nodes, the fullest first, CPU in points${more > 0 ? `; ${more} more` : ""}`,
-    ["node", "tasks", "now", "planned", "has", "free", ""], rows));
+    ["node", "tasks", "now", "planned", "has", "free", "filled"], rows));
 }
 
 const filled = (node) => node.cpu ? node.after / node.cpu : 0;
