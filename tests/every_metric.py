@@ -11,7 +11,7 @@ import pytest
 from headworks.control.journal import Round
 from headworks.control.totals import HeardRounds
 from headworks.errors import PluginError
-from headworks.model import Metrics, Receipt, Step, StreamSample
+from headworks.model import Metrics, Receipt, Step, StreamSample, TaskSample
 from headworks.plugins.host import PluginHost
 from headworks.problem import Problem
 from memory_engine import Engine, Machine
@@ -20,7 +20,10 @@ from small_requests import component, node, request, topology, word_count
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-FLOWS = Metrics(streams=(StreamSample(topology="words", source="split", target="count", tuples=500.0),))
+MEASURED = Metrics(
+    streams=(StreamSample(topology="words", source="split", target="count", tuples=500.0),),
+    tasks=(TaskSample(task="words/count/0", cpu=20.0, received=250.0, emitted=0.0, queue=3.0),),
+)
 CROWDED = request([node("a")], [topology("t", component("c", 40, 50.0))])
 """More than the node has CPU for."""
 
@@ -32,11 +35,11 @@ def shown() -> Iterator[tuple[str, HeardRounds]]:
     host, heard = PluginHost.load().with_plugin("memory", Engine()), HeardRounds()
     with pytest.raises(PluginError):
         host.observe("memory", Machine(None, broken={"observe"}), 0.1)
-    asked = attrs.evolve(word_count(), metrics=FLOWS)
+    asked = attrs.evolve(word_count(), metrics=MEASURED)
     plan = Problem.of(asked).plan([0, 0, 1, 1, 0])
     stopped = Receipt(steps=(Step(action="seat", subject="words/spout/0", stopped=0.25),))
     heard.hear(Round(number=1, outcome="executed", request=asked, plan=plan, receipt=stopped))
     heard.hear(Round(number=2, outcome="waiting", request=CROWDED, plan=host.schedule("even", CROWDED)))
     heard.hear(Round(number=3, outcome="quiet", request=attrs.evolve(asked, assignment=plan.assignment)))
-    with prometheus.served(("127.0.0.1", 0), heard, host.tally, lambda: {"received": 7, "lost": 0}) as url:
+    with prometheus.served(("127.0.0.1", 0), heard, host.tally, lambda: {"received": 7, "lost": 0}, tasks=9) as url:
         yield url, heard

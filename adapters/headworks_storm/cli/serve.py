@@ -21,6 +21,7 @@ from headworks.cli.rounds import (
     loop_settings,
     make_journal,
     metrics_option,
+    metrics_tasks_option,
     run_rounds,
     watched,
 )
@@ -93,6 +94,7 @@ def serve() -> None:
 )
 @journal_option
 @metrics_option
+@metrics_tasks_option
 @json_option
 @click.pass_context
 def storm(
@@ -113,6 +115,7 @@ def storm(
     at_once: int,
     journal: Path | None,
     metrics: tuple[str, int] | None,
+    metrics_tasks: int,
     as_json: bool,
     **settings: Any,
 ) -> None:
@@ -148,7 +151,7 @@ def storm(
     )
     with host.isolated(wanted=control.isolation != "thread") as apart:
         pace, kept = make(Pace, settings), make_journal(journal)
-        bad = _serve(apart, control, where, pace, kept, metrics=metrics, as_json=as_json)
+        bad = _serve(apart, control, where, pace, kept, metrics=metrics, tasks=metrics_tasks, as_json=as_json)
     context.exit(1 if bad else 0)
 
 
@@ -171,6 +174,7 @@ def _serve(
     journal: Journal,
     *,
     metrics: tuple[str, int] | None,
+    tasks: int,
     as_json: bool,
 ) -> int:
     """Serve and run the loop until there were enough rounds or a signal comes; the number of bad rounds."""
@@ -182,7 +186,7 @@ def _serve(
         records = Records(journal, written, Screen(shown, as_json=as_json), shadow=control.shadow)
         with contextlib.ExitStack() as stack:
             stack.enter_context(records.logging())
-            heard = stack.enter_context(watched("storm", host, metrics, records.counts))
+            heard = stack.enter_context(watched("storm", host, metrics, records.counts, tasks=tasks))
             records.hear = heard.hear
             service = stack.enter_context(
                 serve(

@@ -54,6 +54,13 @@ metrics_option = click.option(
     metavar="[HOST:]PORT",
     help="Where Prometheus may read metrics; on this machine alone without HOST.",
 )
+metrics_tasks_option = click.option(
+    "--metrics-tasks",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="Most tasks whose own figures --metrics shows, those with the most CPU.",
+)
 
 
 @contextlib.contextmanager
@@ -62,19 +69,25 @@ def watched(
     host: PluginHost,
     metrics: tuple[str, int] | None = None,
     counts: Callable[[], Mapping[str, int]] = dict,
+    *,
+    tasks: int = 0,
 ) -> Iterator[HeardRounds]:
     """Let other commands of the user ask about rounds while the block runs, and Prometheus read their totals.
 
     Args:
         metrics: Host and port of the metrics; None shows none.
         counts: Reads what the adapter counts beside the rounds.
+        tasks: Most tasks whose figures are shown.
 
     Yields:
         Is to hear of each round.
 
     Raises:
         EngineError: The address is taken, or a library is missing.
+        UsageError: There are no metrics for tasks to be shown in.
     """
+    if tasks and metrics is None:
+        raise click.UsageError("--metrics-tasks adds to what --metrics shows: give --metrics [HOST:]PORT as well")
     # numpy and cattrs cost 0.2 s, which the list of commands does not need.
     from headworks.cli.live import offered
     from headworks.control.totals import HeardRounds
@@ -83,19 +96,19 @@ def watched(
     with contextlib.ExitStack() as stack:
         stack.enter_context(offered(engine, heard.newest))
         if metrics is not None:
-            stack.enter_context(_metrics(metrics, heard, host, counts))
+            stack.enter_context(_metrics(metrics, heard, host, counts, tasks))
         yield heard
 
 
 @contextlib.contextmanager
 def _metrics(
-    address: tuple[str, int], heard: HeardRounds, host: PluginHost, counts: Callable[[], Mapping[str, int]]
+    address: tuple[str, int], heard: HeardRounds, host: PluginHost, counts: Callable[[], Mapping[str, int]], tasks: int
 ) -> Iterator[None]:
     try:
         from headworks.report.prometheus import served  # the extra `metrics`, which other commands work without
     except ModuleNotFoundError as error:
         raise EngineError(f"{error.name} is not installed: {how_to_install('metrics')}") from None
-    with served(address, heard, host.tally, counts) as url:
+    with served(address, heard, host.tally, counts, tasks) as url:
         say(f"metrics are at {url}, for all who reach that address")
         yield
 

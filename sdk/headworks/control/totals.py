@@ -68,7 +68,7 @@ class HeardRounds:
 
     Attributes:
         totals: Up to now.
-        seen: Reads what runs, as a request, for as long as no round has told it; None where that is not known.
+        seen: Reads what runs and was measured, as a request; None where that is not known between two rounds.
     """
 
     def __init__(self) -> None:
@@ -87,3 +87,8 @@ class HeardRounds:
             return self.totals.newest
         runs = self.seen()
         return None if runs is None else Round(number=0, outcome="quiet", message=NO_ROUND, request=runs)
+
+    def measured(self) -> Request | None:
+        """What runs and was measured, as it is known now; else as the newest round saw it, or None."""
+        newest = self.totals.newest
+        return self.seen() or (None if newest is None else newest.request)

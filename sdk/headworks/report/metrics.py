@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from headworks.control.journal import Round
     from headworks.control.totals import Totals
-    from headworks.model import Plan, Request
+    from headworks.model import Plan, Request, Task, TaskSample
     from headworks.plugins.tally import PluginTally
 
     Sample = tuple[tuple[str, ...], float | tuple[int, float]]
@@ -95,7 +95,39 @@ ERRORS = MetricFamily(
     labels=("plugin", "hook"),
     help="Calls of plugins that raised, were late, or gave an answer that breaks a rule.",
 )
-FAMILIES = (ROUNDS, PLANNING, MOVES, STOPS, SHARE, NODES, UNPLACED, REPORTS, ERRORS)
+OF_TASK = ("topology", "component", "index")
+TASKS = {
+    "cpu": MetricFamily(
+        name="headworks_task_cpu_points",
+        kind="gauge",
+        labels=OF_TASK,
+        help="CPU of a task, 100 for a core; this and the next three with `--metrics-tasks`.",
+        stability="trial",
+    ),
+    "received": MetricFamily(
+        name="headworks_task_received_tuples",
+        kind="gauge",
+        labels=OF_TASK,
+        help="Tuples a second that a task received.",
+        stability="trial",
+    ),
+    "emitted": MetricFamily(
+        name="headworks_task_emitted_tuples",
+        kind="gauge",
+        labels=OF_TASK,
+        help="Tuples a second that a task emitted.",
+        stability="trial",
+    ),
+    "queue": MetricFamily(
+        name="headworks_task_queued_tuples",
+        kind="gauge",
+        labels=OF_TASK,
+        help="Tuples that waited in the queue of a task.",
+        stability="trial",
+    ),
+}
+"""Metrics of a task, by the figure of its sample that they show."""
+FAMILIES = (ROUNDS, PLANNING, MOVES, STOPS, SHARE, NODES, UNPLACED, REPORTS, ERRORS, *TASKS.values())
 """All metrics, in the order in which they are shown."""
 OTHER = "other"
 """Reason of unplaced tasks of which the plan names no one by one."""
@@ -116,8 +148,26 @@ def running_figures(newest: Round | None) -> RunningFigures:
     return RunningFigures(share=measure(newest.request, "traffic"), nodes=node_states(newest.request))
 
 
+def busiest(seen: Request | None, most: int) -> list[tuple[Task, TaskSample]]:
+    """The measured tasks that use the most CPU, then those that receive the most.
+
+    Args:
+        seen: What runs.
+        most: How many at most.
+    """
+    if seen is None:
+        return []
+    tasks = {task.id: task for topology in seen.topologies for task in topology.tasks()}
+    order = sorted(seen.metrics.tasks, key=lambda each: (-(each.cpu or 0.0), -(each.received or 0.0), each.task))
+    return [(tasks[each.task], each) for each in order[:most]]
+
+
 def samples(
-    totals: Totals, runs: RunningFigures, tally: PluginTally, counts: Mapping[str, int]
+    totals: Totals,
+    runs: RunningFigures,
+    tally: PluginTally,
+    counts: Mapping[str, int],
+    tasks: Iterable[tuple[Task, TaskSample]] = (),
 ) -> Iterator[tuple[MetricFamily, Iterable[Sample]]]:
     """Each metric with its samples.
 
@@ -126,6 +176,7 @@ def samples(
         runs: Of the newest round.
         tally: Of the plugins that took part in them.
         counts: Of the adapter beside the rounds, by name.
+        tasks: Those whose figures are shown.
     """
     # All that there can be: what is counted first would else be no increase to Prometheus.
     yield ROUNDS, _by_name({**dict.fromkeys(get_args(Outcome), 0), **totals.rounds})
@@ -137,6 +188,10 @@ def samples(
     yield UNPLACED, _by_name({} if totals.planned is None else _left(totals.planned))
     yield REPORTS, _by_name(counts)
     yield ERRORS, list(tally.errors().items())
+    rows = [((task.topology, task.component, str(task.index)), sample) for task, sample in tasks]
+    for figure, family in TASKS.items():
+        found = ((labels, getattr(sample, figure)) for labels, sample in rows)
+        yield family, [(labels, value) for labels, value in found if value is not None]
 
 
 def _by_name(values: Mapping[str, float]) -> list[Sample]:

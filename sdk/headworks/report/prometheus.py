@@ -9,7 +9,7 @@ from prometheus_client import CollectorRegistry, core, start_http_server
 from prometheus_client.registry import Collector
 
 from headworks.errors import EngineError
-from headworks.report.metrics import RunningFigures, running_figures, samples
+from headworks.report.metrics import RunningFigures, busiest, running_figures, samples
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -29,20 +29,24 @@ KINDS: Mapping[str, Any] = {
 class LoopCollector(Collector):
     """The metrics of a process that runs rounds, for its registry."""
 
-    def __init__(self, heard: HeardRounds, tally: PluginTally, counts: Callable[[], Mapping[str, int]]) -> None:
+    def __init__(
+        self, heard: HeardRounds, tally: PluginTally, counts: Callable[[], Mapping[str, int]], tasks: int = 0
+    ) -> None:
         """Take what is read.
 
         Args:
             heard: The rounds.
             tally: Of the plugins that take part in them.
             counts: Reads what the adapter counts beside them, from any thread.
+            tasks: Most tasks whose figures are shown.
         """
-        self._heard, self._tally, self._counts = heard, tally, counts
+        self._heard, self._tally, self._counts, self._tasks = heard, tally, counts, tasks
         self._known: tuple[Round | None, RunningFigures] = (None, RunningFigures())
 
     def collect(self) -> Iterator[Any]:
         """All metrics as they are now."""
-        for family, values in samples(self._heard.totals, self._running(), self._tally, self._counts()):
+        tasks = busiest(self._heard.measured(), self._tasks) if self._tasks else []
+        for family, values in samples(self._heard.totals, self._running(), self._tally, self._counts(), tasks):
             made = _empty(family)
             for labels, value in values:
                 if isinstance(value, tuple):
@@ -65,13 +69,18 @@ def _empty(family: MetricFamily) -> Any:
 
 @contextlib.contextmanager
 def served(
-    address: tuple[str, int], heard: HeardRounds, tally: PluginTally, counts: Callable[[], Mapping[str, int]]
+    address: tuple[str, int],
+    heard: HeardRounds,
+    tally: PluginTally,
+    counts: Callable[[], Mapping[str, int]],
+    tasks: int = 0,
 ) -> Iterator[str]:
     """Show metrics over HTTP while the block runs.
 
     Args:
         address: Host and port to listen on; port 0 is any free one.
         counts: Reads what the adapter counts beside the rounds, from any thread.
+        tasks: Most tasks whose figures are shown.
 
     Yields:
         Their URL.
@@ -80,7 +89,7 @@ def served(
         EngineError: The address is taken or not one of this machine.
     """
     registry = CollectorRegistry()
-    registry.register(LoopCollector(heard, tally, counts))
+    registry.register(LoopCollector(heard, tally, counts, tasks))
     host, port = address
     try:
         server, thread = start_http_server(port, host, registry)

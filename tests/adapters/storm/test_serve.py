@@ -33,7 +33,7 @@ from plugin_folder import GOOD, install
 from shell import HEADWORKS, called, running
 from storm_cluster import running_cluster, wait_for
 from storm_cluster import word_count as submit
-from storm_reports import report_line
+from storm_reports import Worker, report_line
 from storm_rounds import round_text, supervisor, word_count
 from storm_schemas import valid
 
@@ -117,6 +117,23 @@ def test_other_commands_and_prometheus_hear_of_rounds(tmp_path, ports):
         (fates,) = re.findall('fate=~"(.*)"', called("metrics", "alerts").stdout)
         for each in fates.split("|"):
             assert f'headworks_reports_total{{fate="{each}"}} 0.0' in text
+
+
+def test_prometheus_reads_what_the_collector_hears_of_the_busiest_tasks(tmp_path, ports):
+    pytest.importorskip("prometheus_client", reason="needs prometheus-client")
+    port, collector = ports.take(2)
+    words = ("--metrics", port, "--metrics-tasks", 1, "--collector", f"127.0.0.1:{collector}")
+    with served(tmp_path, "-s", "even", *words) as (_, asked):
+        asked(new(slots=[("a", 6700)], assignment=[0] * 4))
+        with Worker(("127.0.0.1", collector), (tmp_path / "collector.token").read_text().strip()) as worker:
+
+            def shown():
+                worker.report(report_line(supervisor="a", number=worker.number + 1))
+                with urlopen(f"http://127.0.0.1:{port}/metrics") as page:
+                    return re.findall(r"^headworks_task_cpu_points{(.*)} \d", page.read().decode(), re.MULTILINE)
+
+            (labels,) = wait_for("figures of a task", shown)
+        assert labels.startswith('component="lines",')  # with twice the CPU of the bolt
 
 
 def test_options_come_from_a_file(tmp_path):

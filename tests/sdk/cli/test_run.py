@@ -254,3 +254,9 @@ def test_an_address_of_metrics_that_is_none_is_refused(machine):
     done = invoke("--rounds", "1", "--metrics", "here")
     assert (done.exit_code, machine.calls) == (2, [])
     assert "'here' is no [HOST:]PORT" in done.stderr
+
+
+def test_tasks_are_shown_in_metrics_alone(machine):
+    done = invoke("--rounds", "1", "--metrics-tasks", "5")
+    assert (done.exit_code, machine.calls) == (2, [])
+    assert "give --metrics [HOST:]PORT as well" in done.stderr

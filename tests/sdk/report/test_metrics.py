@@ -11,7 +11,19 @@ import pytest
 from headworks.control.journal import Outcome, Round
 from headworks.control.totals import HeardRounds
 from headworks.errors import EngineError, PluginError
-from headworks.model import FrozenMap, Metrics, MoveKind, Plan, Reason, Receipt, Scores, Status, Step, StreamSample
+from headworks.model import (
+    FrozenMap,
+    Metrics,
+    MoveKind,
+    Plan,
+    Reason,
+    Receipt,
+    Scores,
+    Status,
+    Step,
+    StreamSample,
+    TaskSample,
+)
 from headworks.plugins.host import PluginHost
 from headworks.plugins.tally import PluginTally
 from headworks.problem import Problem
@@ -126,6 +138,23 @@ def test_plans_and_errors_of_plugins_are_counted():
     assert found["headworks_planning_seconds_sum", "judge"] > 0
     assert found["headworks_plugin_errors_total", "headworks_schedule", "judge"] == 1
     assert found["headworks_plugin_errors_total", "headworks_observe", "memory"] == 1
+
+
+def test_figures_of_the_busiest_tasks_are_shown_as_they_are_now():
+    def seen(*cpu):
+        tasks = tuple(TaskSample(task=f"words/count/{index}", cpu=each, queue=3.0) for index, each in enumerate(cpu))
+        return attrs.evolve(RUNNING, metrics=Metrics(tasks=tasks))
+
+    rounds = heard(Round(number=1, outcome="quiet", request=seen(20.0, 10.0)))
+    with prometheus.served(("127.0.0.1", 0), rounds, PluginTally(), dict, tasks=1) as url:
+        assert {each: value for each, value in read(url)[0].items() if "_task_" in each[0]} == {
+            ("headworks_task_cpu_points", "count", "0", "words"): 20.0,
+            ("headworks_task_queued_tuples", "count", "0", "words"): 3.0,
+        }
+        rounds.seen = lambda: seen(20.0, 30.0)
+        assert read(url)[0]["headworks_task_cpu_points", "count", "1", "words"] == 30.0
+    with served(rounds) as url:
+        assert not [each for each, *_ in read(url)[0] if "_task_" in each]
 
 
 def test_an_address_that_is_taken_is_told_and_two_loops_have_metrics_of_their_own():

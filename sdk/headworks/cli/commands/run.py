@@ -19,6 +19,7 @@ from headworks.cli.rounds import (
     loop_settings,
     make_journal,
     metrics_option,
+    metrics_tasks_option,
     run_rounds,
     show_round,
     watched,
@@ -69,6 +70,7 @@ def _launch_option(name: str, metavar: str, text: str, *, multiple: bool = False
 )
 @journal_option
 @metrics_option
+@metrics_tasks_option
 @json_option
 @click.argument("application", nargs=-1, type=click.UNPROCESSED)
 @click.pass_context
@@ -83,6 +85,7 @@ def command(
     samples: Path | None,
     journal: Path | None,
     metrics: tuple[str, int] | None,
+    metrics_tasks: int,
     as_json: bool,
     application: tuple[str, ...],
     **settings: Any,
@@ -120,7 +123,10 @@ def command(
         return run_rounds(loop, pace, show=show, hear=heard.hear, wait=wait if ended is None else ended.wait)
 
     threads, processes = control.isolation == "thread", control.isolation == "process"
-    with host.isolated(wanted=not threads, built_in=processes) as apart, watched(engine, apart, metrics) as heard:
+    with (
+        host.isolated(wanted=not threads, built_in=processes) as apart,
+        watched(engine, apart, metrics, tasks=metrics_tasks) as heard,
+    ):
         if host.has(engine, "headworks_run"):
             with _printing_to_stderr() if as_json else contextlib.nullcontext():
                 code = apart.run(engine, application, master, launch, rounds)
