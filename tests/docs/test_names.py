@@ -24,9 +24,9 @@ OPTIONS = OTHERS | {
 }
 NOT_PYTHON = re.compile(
     r"headworks\.(storm|own|toml|shadow|endpoint|timeout|collector|seats|racks|monitor|machine|bandwidth|spark|scope"
-    r"|rounds|commands|functions|example)"
+    r"|rounds|commands|functions|example|placed|left)"
 )
-"""Classes of Java, settings of engines, groups of entry points, a host, and the file of options."""
+"""Classes of Java, settings and metrics of engines, groups of entry points, a host, and the file of options."""
 ELSEWHERE = {"headworks/seats/TOPOLOGY-ID"}
 """A path in ZooKeeper."""
 
