@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from headworks_spark.events.history import Job
     from headworks_spark.target import SparkTarget
 
-WARM_UP = 2
-"""Batches that start the Python workers and are not measured."""
+WARM_UP = 15
+"""Batches that are not measured: they start the Python workers, and until the JVM has compiled all, each is faster than
+the one before. With fewer, what is measured first seems slow, and that is Spark's own placement."""
 
 
 @attrs.frozen(kw_only=True)
