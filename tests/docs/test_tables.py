@@ -59,6 +59,11 @@ def test_spark_s_table_has_the_columns_of_the_command_and_agrees_with_itself():
         between, whole = number(row["MB between"]), number(row["of MB"])
         assert number(row["measured"]) == pytest.approx(100 * between / whole, abs=0.5)
         assert len({number(other["of MB"]) // 0.1 for other in rows}) <= 2
+    said = r"^dstorm: .*?([\d.]+) times the rows a second of Spark's own placement \(([\d.]+) to ([\d.]+) with .*\.$"
+    times, low, high = map(float, re.search(said, block("demo"), re.M).groups())
+    assert low <= times <= high
+    pace = {row["placement"]: number(row["rows/s"]) for row in rows}
+    assert times == pytest.approx(pace["dstorm"] / pace["Spark alone"], rel=0.15)  # of medians, and of sums
     for row in rows[1:]:
         assert number(row["planned"]) == pytest.approx(number(row["measured"]), abs=3)
         hits, asked = row["as asked"].split(" / ")
