@@ -2,7 +2,8 @@
 
 Both run at the same time, so that whatever else the machine does slows both, in workers that are new for each pair, for
 the compiler of a JVM does not do the same twice. All times are of the processor, not of the clock: with other work
-beside them workers take longer to be warm, and are. Needs the sources of the tests, where the topologies are.
+beside them workers take longer to be warm, and are. Threads of the compiler do not count: they take half of the first
+minute, and nothing later. Needs the sources of the tests, where the topologies are, and Linux.
 """
 
 from __future__ import annotations
@@ -16,7 +17,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import psutil
 
 from headworks.cli.output import console, table
 from headworks_storm.release.artefacts import STORM
@@ -50,9 +50,18 @@ def parser(description: str | None, pairs: int) -> argparse.ArgumentParser:
 
 
 def cpu(storm: LocalStorm, name: str) -> float:
-    """CPU seconds of the workers of a topology so far."""
-    ours = (each for each in storm.workers() if each.topology.startswith(f"{name}-"))
-    return sum(sum(psutil.Process(each.pid).cpu_times()[:2]) for each in ours)
+    """CPU seconds so far of the workers of a topology, but for the threads in which a JVM compiles."""
+    ours = (each.pid for each in storm.workers() if each.topology.startswith(f"{name}-") and each.pid)
+    folders = (folder for pid in ours for folder in Path(f"/proc/{pid}/task").iterdir())
+    return sum(_cpu(folder) for folder in folders)
+
+
+def _cpu(thread: Path) -> float:
+    try:
+        compiles = (thread / "comm").read_text().startswith(("C1 ", "C2 "))
+        return 0.0 if compiles else int((thread / "schedstat").read_text().split()[0]) / 1e9
+    except OSError:  # the thread has ended
+        return 0.0
 
 
 def run(
