@@ -24,6 +24,7 @@ PUBLIC = (
     "headworks.problem.arrays.profiles",
     "headworks.problem.room.room",
     "headworks.problem.arrays.workers",
+    "headworks.problem.plan.close",
     "headworks.testing",
     "headworks.toolbox.best_response",
     "headworks.toolbox.cancel",

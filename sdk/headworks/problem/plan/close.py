@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-SHARES = 8
+_SHARES = 8
 """Times that shares of work are passed on from sources to targets: the longest path that is followed."""
-MOST = 1_000
+_MOST = 1_000
 """Tasks up to which close streams are judged. A round waits for the spread of more, task after task."""
-WORTH = 3
+_WORTH = 3
 """Digits of the work that is left undone: less than a thousandth is not worth a unit of traffic."""
-LEAST = 1e-6
+_LEAST = 1e-6
 """CPU points that a node has at least, so that its use is finite."""
 
 
@@ -85,7 +85,7 @@ class _Part:
         for count, spout in zip(counts, self.spout, strict=True):
             even = count / max(count.sum(), 1.0)
             shares.append(np.eye(len(count))[at] * even if spout else np.outer(spouts[at] / spouts.sum(), even))
-        for _ in range(min(SHARES, len(counts))):
+        for _ in range(min(_SHARES, len(counts))):
             shares = self._passed(shares, counts)
         return shares
 
@@ -127,13 +127,13 @@ class CloseStreams:
 
     @classmethod
     def of(cls, problem: Arrays) -> CloseStreams | None:
-        """Those of a problem of up to `MOST` tasks; None where there are none.
+        """Those of a problem of up to 1,000 tasks; None where there are none.
 
         Flows that were measured are what they are.
         """
         request = problem.request
         local = any(stream.grouping == LOCAL for each in request.topologies for stream in each.streams)
-        if not local or problem.n > MOST or (problem.measured and (request.metrics.flows or request.metrics.streams)):
+        if not local or problem.n > _MOST or (problem.measured and (request.metrics.flows or request.metrics.streams)):
             return None
         return cls(problem, tuple(_parts(problem)))
 
@@ -147,7 +147,7 @@ class CloseStreams:
         out, into = loads[..., 1, :], loads[..., 2, :]
         cpu = loads[..., 0, :] + problem.transfer[0] * out + problem.transfer[1] * into
         return np.stack(
-            [cpu / np.maximum(problem.capacity[:, 0], LEAST), out / problem.link_limit, into / problem.link_limit],
+            [cpu / np.maximum(problem.capacity[:, 0], _LEAST), out / problem.link_limit, into / problem.link_limit],
             axis=-2,
         )
 
@@ -162,7 +162,7 @@ class CloseStreams:
             float(np.average(each, weights=spouts)) if len(spouts) else 1.0
             for each, (spouts, _) in zip(np.split(done, ends), found, strict=True)
         ]
-        return round(max(1.0 - float(np.mean(shares)), 0.0), WORTH), int(loads[:, 1].sum())
+        return round(max(1.0 - float(np.mean(shares)), 0.0), _WORTH), int(loads[:, 1].sum())
 
 
 def _parts(problem: Arrays) -> Iterator[_Part]:
