@@ -9,25 +9,23 @@ import pytest
 
 from headworks.control.loop import Control, Loop
 from headworks.hooks import Description, hookimpl
-from headworks.model import Component, FrozenMap, Kind, Limits, Plan, Request, Resources, Slot, Stream, Topology
+from headworks.model import Component, FrozenMap, Kind, Limits, Plan, Resources, Slot, Stream, Topology
 from headworks.plugins.host import PluginHost
 from headworks_storm.demo.experiment import ServedCluster, experiment
 from headworks_storm.executor import restarted
 from headworks_storm.install.submit import submit_description
 from headworks_storm.local.cluster import SupervisorSpec
-from headworks_storm.nimbus.rounds import Rounds
-from headworks_storm.target import StormTarget
 from headworks_storm.workload.describe import Load, describe
 from patience import PATIENCE
 from storm_cluster import RELEASE
 from storm_movers import Mover
-from storm_rounds import round_text, supervisor, word_count
 from storm_words import all_run, eventually
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from headworks.model import Observation, Receipt
+    from headworks_storm.target import StormTarget
 
 A, B, C, D = (Slot("n", port) for port in range(4))
 NODES = tuple(SupervisorSpec(host=f"127.0.0.{last}", cpu=200.0, memory_mb=2048.0, slots=2) for last in (71, 72, 73))
@@ -52,21 +50,6 @@ def test_workers_that_end_are_those_whose_executors_change() -> None:
     assert restarted(before, {**before, "x": B}) == (A, B)
     assert restarted(before, {**before, "w": D}) == (C,)
     assert restarted(before, {**before, "new": D}) == ()
-
-
-def test_a_topology_that_a_round_started_after_the_plan_was_made_stays_where_it_runs() -> None:
-    """Nobody drained it: tuples that it holds would be lost."""
-    rounds, host = Rounds(lambda request: Plan(assignment=request.assignment)), PluginHost.load()
-    nodes = [supervisor("a"), supervisor("b")]
-    rounds.answer(round_text(nodes, [word_count()]))
-    target = StormTarget(rounds=rounds, patience=0.1)
-    request = Request.of(host.observe("storm", target, 0.0))
-    plan = host.schedule("even", request, {})
-    rounds.answer(round_text(nodes, [word_count(slots=[("b", 6701)], assignment=[0, 0, 0, 0])]))
-    receipt = host.execute("storm", target, plan)
-    assert [(step.action, step.subject, step.done) for step in receipt.steps] == [("leave", "wc", True)]
-    assert receipt.done
-    assert not receipt.undo
 
 
 @pytest.fixture(scope="module")

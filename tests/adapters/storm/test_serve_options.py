@@ -11,6 +11,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from headworks.cli import rounds
 from headworks.cli.main import headworks
 from headworks.cli.settings import Pace, keys
 from headworks.control import loop
@@ -37,6 +38,7 @@ class Seen:
     collected: object = None
     journal: object = None
     as_json: object = None
+    shown: int = 0
 
 
 @pytest.fixture
@@ -67,7 +69,12 @@ def seen(monkeypatch, tmp_path):
             made.as_json = as_json
             super().__init__(background, as_json=as_json)
 
+    def watched(*words, tasks, **more):
+        made.shown = tasks
+        return rounds.watched(*words, tasks=tasks, **more)
+
     monkeypatch.setattr(service, "serve", served)
+    monkeypatch.setattr(serve, "watched", watched)
     monkeypatch.setattr(loop, "Loop", Loop)
     monkeypatch.setattr(serve, "run_rounds", run_rounds)
     monkeypatch.setattr(serve, "Screen", Screen)
@@ -103,6 +110,7 @@ CASES = {
         lambda seen: f"metrics are at http://127.0.0.1:{PORTS[2]}/metrics" in seen.said.stderr,
         True,
     ),
+    "metrics-tasks": (3, lambda seen: seen.shown, 3),
     "json": (True, lambda seen: seen.as_json, True),
     "deadline": (7.5, lambda seen: seen.control.limits.deadline, 7.5),
     "fill": (0.5, lambda seen: (seen.control.limits.fill, seen.settings.fill), (0.5, 0.5)),
@@ -147,6 +155,7 @@ MORE = {
     "samples": {"collector": COLLECTOR},
     "token": {"collector": COLLECTOR},
     "replan": {"scheduler": "dstorm"},
+    "metrics-tasks": {"metrics": f"127.0.0.1:{PORTS[2]}"},
     "drain": {"collector": COLLECTOR, "home": "storm", "priorities": "manager:kept.sqlite"},
 }
 

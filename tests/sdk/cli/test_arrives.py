@@ -10,6 +10,8 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from headworks.cli import rounds
+from headworks.cli.commands import run
 from headworks.cli.main import headworks
 from headworks.cli.settings import keys
 from headworks.control import loop
@@ -144,6 +146,7 @@ class Seen:
     said: object = None
     control: object = None
     host: object = None
+    shown: int = 0
 
     @property
     def rounds(self):
@@ -180,7 +183,12 @@ def seen(monkeypatch, tmp_path):
             made.control, made.host = control, host
             super().__init__(host, control, *more, **named)
 
+    def watched(*words, tasks, **more):
+        made.shown = tasks
+        return rounds.watched(*words, tasks=tasks, **more)
+
     monkeypatch.setattr(loop, "Loop", Loop)
+    monkeypatch.setattr(run, "watched", watched)
     write(tmp_path / "request.json", RUNNING)
     fit = ProfileFit(profile=Profile(topology="t", component="c", machine_type="large", e=0.5), samples=9)
     write(tmp_path / "learned.json", Knowledge(profiles=(fit,)))
@@ -246,6 +254,7 @@ RUN = {
         lambda seen: "metrics are at http://127.0.0.1:" in seen.said.stderr,
         expected=True,
     ),
+    "metrics-tasks": option("metrics-tasks", 3, 5, lambda seen: seen.shown, metrics="127.0.0.1:0"),
     "json": option(
         "json",
         True,

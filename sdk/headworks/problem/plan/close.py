@@ -156,7 +156,7 @@ class CloseStreams:
         found = [part.by_source(node_of, self.problem.m) for part in self.parts]
         weight = np.concatenate([each for each, _ in found])
         loads = np.concatenate([each for _, each in found])
-        done = served(self.use(loads).reshape(len(weight), -1), weight)
+        done = served(self.use(loads).reshape(len(weight), 3 * self.problem.m), weight)
         ends = np.cumsum([len(each) for each, _ in found])[:-1]
         shares = [
             float(np.average(each, weights=spouts)) if len(spouts) else 1.0
