@@ -108,9 +108,11 @@ def claim_stdout() -> None:
 
 
 def _flush_native() -> None:
-    """Write what C's own streams hold: it would come out where descriptor 1 leads later."""
+    """Write what C's own streams hold, and Python's first one: it would come out where descriptor 1 leads later."""
     import ctypes  # 10 ms, which only a command that calls plugins needs
 
+    with contextlib.suppress(AttributeError, OSError, ValueError):  # there is none, it leads nowhere, it is closed
+        sys.__stdout__.flush()  # type: ignore[union-attr]
     ctypes.CDLL(None).fflush(None)
 
 

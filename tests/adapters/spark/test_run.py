@@ -30,7 +30,7 @@ ROOT = Path(__file__).parents[3]
 WORD_COUNT = ROOT / "examples" / "spark" / "word_count.py"
 
 ORDERS = """
-import json, sys, threading, time
+import json, subprocess, sys, threading, time
 from pathlib import Path
 from neighbour import WORDS
 from pyspark.sql import SparkSession
@@ -68,6 +68,9 @@ main = threading.current_thread() is threading.main_thread()
 told = {"conf": conf, "rows": spark.sql("SELECT sum(count) FROM once").first()[0], "main": main}
 (folder / "told").write_text(json.dumps(told))
 print("the line after")
+print("by Python's own stream", file=sys.__stdout__)
+subprocess.run(["echo", "by a process"])
+spark._jvm.System.out.println("by the JVM")
 spark.stop()
 sys.exit(3)
 """
@@ -141,7 +144,8 @@ def test_the_end_of_the_application_is_the_end_and_its_settings_are_its_own(node
     rounds = [json.loads(line) for line in done.stdout.splitlines()]
     assert rounds == list(read_journal(tmp_path / "journal.jsonl"))
     assert "failed" not in {each["outcome"] for each in rounds}
-    assert "the line after" in done.stderr
+    for said in ("the line after", "by Python's own stream", "by a process", "by the JVM"):
+        assert said in done.stderr
     said = "spark.master=local[2] of the application is not honoured: its session runs on spark://"
     assert said in done.stderr
     assert "waiting: of 1 active queries none has ended a batch with data" in done.stderr
