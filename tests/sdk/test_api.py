@@ -150,6 +150,10 @@ def test_a_prompt_shows_plans_reasons_and_rounds_in_a_line():
     assert repr(found) == f"<Plan of even: ok, {placed}>"
     assert repr(told) == f"<Why {told.task}: {told.sentence}>"
     assert repr(done) == "<Round 3: unchanged: as it should be>"
+    assert repr(attrs.evolve(done, message="failed:\n\tat line" * 50)).startswith(
+        "<Round 3: unchanged: failed: at line"
+    )
+    assert "\n" not in repr(attrs.evolve(done, message="failed:\n\tat line" * 50))
     assert told._repr_html_().count("<tr>") == 1 + len(told.alternatives)
     assert done._repr_html_().count("<table>") == 3
     assert "<td>note</td><td>x &lt; y</td>" in done._repr_html_()

@@ -65,9 +65,12 @@ class Connection:
         return f"<Connection at level {self.level}, {len(self.recorder.jobs())} jobs heard>"
 
     def _repr_html_(self) -> str:
-        """The same for a notebook, with the warnings."""
-        said = "".join(f"<li>{escape(each)}</li>" for each in self.warnings)
-        return f"<p>{escape(repr(self))}</p><ul>{said}</ul>"
+        """The same for a notebook, with the warnings, or the reason why there are none."""
+        try:
+            said = self.warnings
+        except Exception as error:  # noqa: BLE001 - the session was stopped, or its JVM is gone
+            said = (str(error),)
+        return f"<p>{escape(repr(self))}</p><ul>{''.join(f'<li>{escape(each)}</li>' for each in said)}</ul>"
 
     @property
     def warnings(self) -> tuple[str, ...]:

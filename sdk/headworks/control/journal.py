@@ -10,6 +10,7 @@ import json
 import os
 from datetime import UTC, datetime
 from pathlib import Path
+from textwrap import shorten
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import attrs
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from headworks.model import Slot, Topology
-
+SHOWN = 300
+"""Characters of a message that the one line of a round shows."""
 
 Outcome = Literal[
     "quiet",
@@ -92,7 +94,8 @@ class Round:
 
     def __repr__(self) -> str:
         """A line: what it holds is `headworks.documents.dumps(round)`."""
-        return f"<Round {self.number}: {self.outcome}{self.message and ': '}{self.message}>"
+        said = shorten(self.message, SHOWN, placeholder=" ...")  # an engine's error has many lines
+        return f"<Round {self.number}: {self.outcome}{said and ': '}{said}>"
 
     def _repr_html_(self) -> str:
         """Tables for a notebook: what was done and said, and the plan."""

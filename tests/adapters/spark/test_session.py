@@ -52,6 +52,7 @@ def refuse(action):
 refuse(lambda: PlacementTable.of(spark))
 spark.stop()
 refuse(lambda: level_of(spark))
+print("page:", connection._repr_html_())
 refuse(lambda: session("spark://127.0.0.1:1"))
 """
 
@@ -257,7 +258,7 @@ def test_yarn_needs_a_folder_of_its_settings(monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.slow
 def test_an_ordinary_session_places_nothing_and_is_told_what_to_do(java: None) -> None:
     done = run(ORDINARY_SESSION)
-    warned, scaled, level, cannot_place, stopped, no_jar = done.stdout.splitlines()
+    warned, scaled, level, cannot_place, stopped, page, no_jar = done.stdout.splitlines()
     assert "no task is placed: start it on a standalone cluster" in warned, done.stderr
     assert scaled.count("done=False") == scaled.count("Step(") == 1
     assert "Spark would undo it" in scaled
@@ -265,6 +266,7 @@ def test_an_ordinary_session_places_nothing_and_is_told_what_to_do(java: None) -
     assert "Headworks places no task under local[1]: its task scheduler runs on standalone clusters" in done.stderr
     assert "--jars JAR --conf spark.plugins=headworks.spark.PlacementPlugin" in cannot_place
     assert "was stopped" in stopped
+    assert "<li>this Spark session was stopped: " in page
     assert "was started without" in no_jar
 
 
