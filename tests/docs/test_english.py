@@ -85,3 +85,7 @@ def test_a_page_is_in_plain_english(name):
 def test_the_pages_speak_to_their_reader():
     found = total(pages(ROOT))
     assert found.per_thousand(found.you) >= 4
+
+
+def test_the_pages_stay_short():
+    assert total(pages(ROOT)).words <= 18_000

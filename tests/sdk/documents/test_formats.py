@@ -20,8 +20,29 @@ from headworks.errors import DocumentError
 from headworks.model import Request
 
 PAGE = (Path(__file__).parents[3] / "docs" / "documents.md").read_text()
-HAND = {name: re.search(f"^```{name}\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)[1] for name in ("yaml", "toml")}
-"""The examples of the page."""
+HAND = {
+    "yaml": re.search("^```yaml\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)[1],
+    "toml": """
+[[cluster.nodes]]
+id = "node-1"
+capacity = { cpu = 400, memory = 8192 }
+slots = [6700, 6701]
+
+[[cluster.nodes]]
+id = "node-2"
+capacity = { cpu = 400, memory = 8192 }
+slots = [6700, 6701]
+
+[[topologies]]
+id = "orders"
+components = [
+  { id = "read", kind = "spout", parallelism = 2, demand = { cpu = 20 } },
+  { id = "count", parallelism = 4, demand = { cpu = 50 } },
+]
+streams = [{ source = "read", target = "count", rate = 100 }]  # tuples/s
+""",
+}
+"""The example of the page, and the same in TOML."""
 TEXTS = st.text(st.characters(exclude_categories=["Cs", "Cc"]))
 DATA = st.recursive(
     st.none()
@@ -42,7 +63,7 @@ def loader(request, monkeypatch):
     return request.param
 
 
-def test_the_examples_of_the_page_are_one_request_which_is_planned(tmp_path):
+def test_the_example_of_the_page_is_one_request_in_each_format_which_is_planned(tmp_path):
     for name, text in HAND.items():
         (tmp_path / f"request.{name}").write_text(text)
     (tmp_path / "request.yml").write_text(HAND["yaml"])
