@@ -1,7 +1,7 @@
 """Kubernetes as far as an application of Spark sees it: fabric8's API server, and pods that are processes here.
 
 The API server keeps what it is told and tells who watches. What a kubelet and a scheduler do with pods of executors is
-done by `LocalKubernetes`: it gives each a node in turn and an address, runs its executor with the variables of its
+done by `LocalKubernetes`: it gives each the emptiest node and an address, runs its executor with the variables of its
 container, and says so in the pod's status.
 """
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 import http
 import json
 import os
+import signal
 import threading
 import urllib.error
 import urllib.request
@@ -43,11 +44,12 @@ class LocalKubernetes:
     """An API server and the pods of one application; a context manager.
 
     Attributes:
-        nodes: Names of the nodes that executors are given in turn.
+        nodes: Names of the nodes that executors are given, the one with the fewest first.
         folder: For logs and what executors write.
         pods: Each pod that ran, by name: its node.
         port: Of the API server, without encryption.
         failure: What ended the kubelet.
+        down: Nodes that have died; while there are any, new pods wait.
     """
 
     nodes: tuple[str, ...]
@@ -55,6 +57,7 @@ class LocalKubernetes:
     pods: dict[str, str] = attrs.field(init=False, factory=dict)
     port: int = attrs.field(init=False, default=0)
     failure: BaseException | None = attrs.field(init=False, default=None)
+    down: set[str] = attrs.field(init=False, factory=set)
     _gateway: Any = attrs.field(init=False, default=None)
     _server: Any = attrs.field(init=False, default=None)
     _running: dict[str, Daemon] = attrs.field(init=False, factory=dict)
@@ -93,6 +96,17 @@ class LocalKubernetes:
         self._server.destroy()
         self._gateway.shutdown()
 
+    def kill_node(self, node: str) -> None:
+        """Kill the pods of a node at once, as a machine that loses power."""
+        self.down.add(node)
+        for name, daemon in tuple(self._running.items()):
+            if self.pods[name] == node:
+                daemon.signal(signal.SIGKILL)
+
+    def start_node(self, node: str) -> None:
+        """Let pods run on a node that had died."""
+        self.down.discard(node)
+
     def _keep(self) -> None:
         try:
             while not self._over.wait(LOOK):
@@ -106,15 +120,15 @@ class LocalKubernetes:
             end([self._running.pop(name)], grace=0)
         for name, pod in found.items():
             labels = pod["metadata"].get("labels", {})
-            if labels.get("spark-role") == "executor" and name not in self.pods:
+            if labels.get("spark-role") == "executor" and name not in self.pods and not self.down:
                 self._begin(name, pod)
             elif name in self._running and not self._running[name].alive:
                 self._running.pop(name)
                 self._tell(name, "Failed")
 
     def _begin(self, name: str, pod: dict[str, Any]) -> None:
-        number = len(self.pods)
-        node, address = self.nodes[number % len(self.nodes)], f"127.0.0.{2 + number}"
+        taken = [self.pods[each] for each in self._running]
+        node, address = min(self.nodes, key=taken.count), f"127.0.0.{2 + len(self.pods)}"
         self.pods[name] = node
         self._tell(name, "Pending", node, address)
         (container,) = pod["spec"]["containers"]

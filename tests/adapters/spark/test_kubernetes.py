@@ -87,14 +87,26 @@ def submitted(cluster: LocalKubernetes, folder: Path) -> Application:
     deadline = time.monotonic() + 1200
     with (folder / "log").open("w") as log:
         env = os.environ | {"KUBECONFIG": str(folder / "none")}
-        running = subprocess.Popen([*command, str(folder), "move", "2"], env=env, stdout=log, stderr=log)
+        running = subprocess.Popen([*command, str(folder), "lose", "2"], env=env, stdout=log, stderr=log)
         try:
             while running.poll() is None and time.monotonic() < deadline and not cluster.failure:
+                lose_a_node(cluster, folder)
                 time.sleep(0.5)
         finally:
             running.kill()
     assert running.wait() == 0, f"{cluster.failure}\n{(folder / 'log').read_text()[-20000:]}"
     return Application.of(folder)
+
+
+def lose_a_node(cluster: LocalKubernetes, folder: Path) -> None:
+    """Kill the pods of the last node as soon as the application is ready; new ones run when it has seen that."""
+    killed = folder / "killed"
+    if (folder / "ready").exists() and not killed.exists():
+        cluster.kill_node(NODES[-1])
+        killed.with_name("draft").write_text(NODES[-1])
+        killed.with_name("draft").rename(killed)
+    if (folder / "gone").exists():
+        cluster.start_node(NODES[-1])
 
 
 def test_a_query_is_at_level_hard_under_its_own_url_and_every_row_is_counted_once(
@@ -113,17 +125,29 @@ def test_pods_of_one_node_are_one_node_and_every_task_runs_where_asked(
     application, cluster = found
     assert application.said["hosts"] == list(NODES)
     assert application.said["offer"] == {node: [200.0, "i5", 125e6] for node in NODES}
-    assert application.said["left"] == {}
-    for placement in application.said["placements"]:
+    before, _, again = application.said["placements"]
+    for placement in (before, again):
         assert every_task_ran_where_asked(application, placement)
         ran = application.places(placement["after"], placement["until"])
         places = {place for found in ran.values() for place in found}
         assert places <= {(node, pod) for pod, node in cluster.pods.items()}
         assert len({pod for _, pod in places}) > len(NODES)
-
-
-def test_state_that_the_plan_leaves_on_its_node_stays_in_its_pod(found: tuple[Application, LocalKubernetes]) -> None:
-    application, _ = found
-    for placement in application.said["placements"]:
-        ran = application.places(placement["after"], placement["until"])
+        # What the plan leaves on its node stays in its pod.
         assert all(len(pods) == 1 for (stage, _), pods in ran.items() if stage == 1)
+
+
+def test_tasks_of_pods_that_die_run_elsewhere_and_come_back_with_the_pods_in_their_place(
+    found: tuple[Application, LocalKubernetes],
+) -> None:
+    application, cluster = found
+    assert len(cluster.pods) == PODS + PODS // len(NODES)
+    before, without, again = (
+        application.places(each["after"], each["until"]) for each in application.said["placements"]
+    )
+    assert set(without) == set(before) == set(again)
+    assert {node for places in without.values() for node, _ in places} == {NODES[0]}
+    assert application.said["left"]["gone"] > 0
+    dead, new = (
+        {pod for places in ran.values() for node, pod in places if node == NODES[-1]} for ran in (before, again)
+    )
+    assert not dead & new

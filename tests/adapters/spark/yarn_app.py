@@ -124,7 +124,7 @@ def lose(target, query, count, folder, kept):
     placements.append(hold(target, query, places, count))
     Path(folder, "gone").touch()
     wait_for(query, lambda: alive() == hosts)
-    placements.append(hold(target, query, places, count))
+    placements.append(hold(target, query, rotation(hosts, 1), count))
     return {"hosts": hosts, "placements": placements}
 
 
