@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import click
 from platformdirs import user_state_path
 
-from headworks.cli.output import json_option, say
+from headworks.cli.output import json_option, log_json_option, say
 from headworks.cli.parameters import Address
 from headworks.errors import EngineError, HeadworksError, how_to_install
 from headworks_local.private_files import SecretFile, read_or_make_secret
@@ -71,6 +71,7 @@ SHOWN = 4096
     help="Changes that the history keeps; the oldest ones go, once a minute.",
 )
 @database_option
+@log_json_option
 @json_option
 def serve(
     listen: tuple[str, int],

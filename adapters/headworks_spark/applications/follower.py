@@ -143,7 +143,8 @@ class Follower(Generic[P]):
             self._longest = max(self._longest, time.monotonic() - self._began)
             self.rounds += 1
             self.last = loop.newest
-            LOG.info("round %d: %s: %s", done.number, done.outcome, done.message)
+            said = f"round {done.number}: {done.outcome}: {done.message}"
+            LOG.info("%s", said, extra={"round": done.number})
             if self._on_round is not None:
                 self._on_round(done)
             if done.outcome == "ended":

@@ -8,9 +8,7 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
-from headworks.errors import EngineError, OptionError, printable
+from headworks.errors import EngineError, OptionError
 from headworks_local.java import find_java
 from headworks_spark.applications.connection import Connection
 from headworks_spark.applications.script import run_script
@@ -192,7 +190,7 @@ class _Beside:
                 break
             except NoBatchError as error:
                 if str(error) != self.why:
-                    click.echo(f"waiting: {printable(str(error))}", err=True)
+                    LOG.warning("waiting: %s", error)
                 self.why = str(error)
         self.why = ""
         rounds(queries, self._ended)

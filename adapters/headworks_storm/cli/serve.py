@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from headworks.cli.installed import plugins
-from headworks.cli.output import json_option, say
+from headworks.cli.output import json_option, log_json_option, say
 from headworks.cli.parameters import Address, FiniteRange
 from headworks.cli.request import option_option
 from headworks.cli.rounds import (
@@ -95,6 +95,7 @@ def serve() -> None:
 @journal_option
 @metrics_option
 @metrics_tasks_option
+@log_json_option
 @json_option
 @click.pass_context
 def storm(

@@ -271,7 +271,8 @@ class Rounds:
                 try:
                     self._on_decision(snapshot, decision)
                 except Exception as error:  # noqa: BLE001 - a plan that is made is answered with, whoever hears of it
-                    LOG.warning("round %d is not recorded: %s: %s", snapshot.round, type(error).__name__, error)
+                    said = f"round {snapshot.round} is not recorded: {type(error).__name__}: {error}"
+                    LOG.warning("%s", said, extra={"round": snapshot.round})
             return made
 
     def _publish(self, snapshot: Snapshot) -> None:

@@ -1,12 +1,14 @@
-"""Headworks's log on stderr, as much of it as the person wants: `-v`, `--log-level`, `--traceback`, `HEADWORKS_LOG`."""
+"""Headworks's log on stderr, as a person wants it: `-v`, `--log-level`, `--traceback`, `--log-json`, HEADWORKS_LOG."""
 
 from __future__ import annotations
 
 import functools
+import json
 import logging
 import os
 import sys
 import traceback
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import click
@@ -21,6 +23,26 @@ ENVIRONMENT = "HEADWORKS_LOG"
 LEVELS = ("debug", "info", "warning", "error")
 PLUGINS = "headworks.plugins"
 """Logger of the exceptions of plugins."""
+_form = {"json": False}
+
+
+def line(message: str, *, name: str = "headworks.cli", level: int = logging.INFO, number: int | None = None) -> str:
+    """A message as it goes to stderr: as it is, or with `--log-json` as a JSON object.
+
+    Args:
+        name: Logger.
+        number: Of the round that it is about, where that is known.
+    """
+    if not _form["json"]:
+        return message
+    time = datetime.now(UTC).isoformat(timespec="milliseconds")
+    found = {"time": time, "level": logging.getLevelName(level).lower(), "logger": name, "message": message}
+    return json.dumps(found if number is None else {**found, "round": number})
+
+
+def line_of(record: logging.LogRecord, text: str) -> str:
+    """A record of the log as it goes to stderr, of which the text is known."""
+    return line(text, name=record.name, level=record.levelno, number=getattr(record, "round", None))
 
 
 class _OnStderr(logging.Handler):
@@ -40,10 +62,11 @@ class _OnStderr(logging.Handler):
         if trace and trace in self._shown:
             return
         self._shown.add(trace)
-        lines = [f"headworks: {record.levelname.lower()}: {said}", *filter(None, [trace])]
+        text = "\n".join((said, trace)) if trace else said
+        shown = line_of(record, text) if _form["json"] else printable(f"headworks: {record.levelname.lower()}: {text}")
         # Nobody is told that stderr is gone.
         if sys.stderr is not None and not sys.stderr.closed:
-            click.echo(printable("\n".join(lines)), err=True)
+            click.echo(shown, err=True)
 
 
 def show_logs(level: str, *, tracebacks: bool) -> None:
@@ -65,6 +88,17 @@ def show_logs(level: str, *, tracebacks: bool) -> None:
         _set_level("headworks", level.upper())
     if tracebacks:
         _set_level(PLUGINS, "DEBUG")
+    _write_to_stderr()
+
+
+def write_json(context: click.Context, _parameter: click.Parameter, wanted: bool) -> None:  # noqa: FBT001 - click's
+    """Take `--log-json`, which holds from the group's on, else from the command's on."""
+    _form["json"] = wanted or (context.parent is not None and _form["json"])
+    if wanted:
+        _write_to_stderr()
+
+
+def _write_to_stderr() -> None:
     root = logging.getLogger()
     if not any(isinstance(each, _OnStderr) for each in root.handlers):
         handler = _OnStderr()

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from headworks.cli.logs import LEVELS, show_logs
+from headworks.cli.logs import LEVELS, line, show_logs
+from headworks.cli.output import log_json_option
 from headworks.cli.summaries import Summaries
 from headworks.errors import DocumentError, HeadworksError, known_names
 from headworks.interrupts import handled, pending_signal
@@ -144,6 +145,7 @@ class Commands(Summaries):
 @click.option("-v", "--verbose", count=True, help="Show more of the log on stderr; twice for all of it.")
 @click.option("--log-level", type=click.Choice(LEVELS), help="Show the log from this level on; HEADWORKS_LOG does too.")
 @click.option("--traceback", is_flag=True, help="Show where plugins fail: the traceback of what they raise.")
+@log_json_option
 @click.pass_context
 def headworks(context: click.Context, /, *, verbose: int, log_level: str | None, traceback: bool) -> None:
     """Plan, compare and run schedulers for stream processing."""
@@ -183,7 +185,7 @@ def main() -> NoReturn:
             code = 128 + signals.number if signals.number else code
         if code == INTERRUPTED or pending_signal():
             with contextlib.suppress(OSError):  # the terminal may have gone
-                click.echo("interrupted", err=True)
+                click.echo(line("interrupted", level=logging.WARNING), err=True)
         _leave(code)
 
 
@@ -199,7 +201,7 @@ def _run() -> int:
         return error.exit_code
     except HeadworksError as error:
         if not pending_signal():  # else it is what an engine says of its end
-            click.echo(f"headworks: {error}", err=True)
+            click.echo(line(f"headworks: {error}", level=logging.ERROR), err=True)
         return error.exit_code
     except BrokenPipeError:
         sys.stderr.close()
@@ -238,7 +240,8 @@ def _unwritten(error: OSError) -> int:
     # Python writes what is left once more as it ends.
     sys.stdout = sys.stderr
     with contextlib.suppress(OSError):
-        click.echo(f"headworks: standard output cannot be written: {error.strerror}", err=True)
+        said = f"headworks: standard output cannot be written: {error.strerror}"
+        click.echo(line(said, level=logging.ERROR), err=True)
     return DocumentError.exit_code
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import click
 
+from headworks.cli.logs import line, write_json
 from headworks.errors import EngineError, printable
 
 if TYPE_CHECKING:
@@ -44,6 +45,15 @@ def folder_option(default: str, files: str) -> Callable[[Any], Any]:
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print the data as JSON.")
 
+log_json_option = click.option(
+    "--log-json",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=write_json,
+    help="Write log and messages to stderr as one JSON object a line.",
+)
+
 
 def console(*, stderr: bool = False) -> Console:
     """A rich console that keeps its width when piped and obeys NO_COLOR."""
@@ -59,7 +69,7 @@ def console(*, stderr: bool = False) -> Console:
 
 def say(message: str) -> None:
     """A message for the person, on stderr."""
-    click.echo(printable(message), err=True)
+    click.echo(line(printable(message)), err=True)
 
 
 class Progress:

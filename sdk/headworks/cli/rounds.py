@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Self, TextIO
 
 import click
 
+from headworks.cli.logs import line, line_of
 from headworks.cli.output import console, say, trimmed
 from headworks.cli.parameters import Address
 from headworks.cli.settings import Pace, Setting, settings_of
@@ -176,6 +177,12 @@ class RoundTexts:
 
     def of(self, done: Round) -> tuple[str, str]:
         """The text of a round for stderr and for stdout."""
+        message, data = self._plain(done)
+        level = logging.WARNING if done.outcome in (*BAD, *LOST) else logging.INFO
+        said = line(message.removesuffix("\n"), name="headworks.rounds", level=level, number=done.number)
+        return message and f"{said}\n", data
+
+    def _plain(self, done: Round) -> tuple[str, str]:
         message, data = round_text(done, as_json=self._as_json)
         if self._as_json or not data:
             return message, data
@@ -294,12 +301,17 @@ class Screen:
 
     def say(self, message: str) -> None:
         """Say something on stderr when its turn comes."""
-        self._background.put(lambda: self._write(f"{message}\n", ""))
+        self.write(line(message))
+
+    def write(self, text: str) -> None:
+        """Write a line to stderr when its turn comes."""
+        self._background.put(lambda: self._write(f"{text}\n", ""))
 
     def _write(self, message: str, data: str) -> None:
         if self.lost > self._told:
             self._told, lost = self.lost, self.lost - self._told
-            message = f"{lost} rounds and messages were not shown: nobody read them in time\n{message}"
+            said = f"{lost} rounds and messages were not shown: nobody read them in time"
+            message = f"{line(said, level=logging.WARNING)}\n{message}"
         try:
             _put(sys.stderr, message)
             _put(sys.stdout, data)
@@ -316,7 +328,7 @@ class ScreenHandler(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Show a record when its turn comes."""
-        self._screen.say(self.format(record))
+        self._screen.write(line_of(record, self.format(record)))
 
 
 def _put(stream: TextIO, text: str) -> None:

@@ -239,7 +239,7 @@ class Loop:
             done = attrs.evolve(done, notes=(*done.notes, f"{error}; {self._unwritten} rounds are not in it"))
         self.newest = done if done.request is not None else attrs.evolve(done, request=self._request)
         for failure in self._host.on_round(record):
-            LOG.warning("%s", failure)
+            LOG.warning("%s", failure, extra={"round": done.number})
         return done
 
     def _attempt(self, *, replan: bool) -> Round:

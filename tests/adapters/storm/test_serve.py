@@ -87,6 +87,17 @@ def test_rounds_are_answered_journalled_and_shown(tmp_path):
     assert not (tmp_path / "endpoint.json").exists()
 
 
+def test_with_log_json_stderr_is_an_object_a_line(tmp_path):
+    with served(tmp_path, "-s", "even", "--log-json") as (process, asked):
+        asked(new())
+        written_by_now(tmp_path)
+        lines = iter(map(json.loads, process.stderr))
+        assert "answers Nimbus" in next(lines)["message"]
+        done = next(each for each in lines if "round" in each)
+        assert (done["round"], done["logger"], done["level"]) == (1, "headworks.rounds", "info")
+        assert done["message"].startswith("round 1: answered: ")
+
+
 def test_shadow_plans_and_journals_and_leaves_the_round_to_storm(tmp_path):
     with served(tmp_path, "-s", "even", "--shadow") as (_, asked):
         answer = asked(new())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import subprocess
@@ -74,6 +75,17 @@ def test_a_traceback_is_shown_once_to_who_asks(broken, ask):
 def test_levels_above_debug_show_none(broken, ask):
     words, environment = broken
     assert "Traceback" not in shown(words, environment, *ask)
+
+
+def test_with_log_json_errors_and_tracebacks_are_objects_too(broken):
+    words, environment = broken
+    lines = [json.loads(each) for each in shown(words, environment, "--log-json", "--traceback").splitlines()]
+    (trace,) = [each for each in lines if "Traceback" in each["message"]]
+    assert (trace["logger"], trace["level"]) == ("headworks.plugins", "debug")
+    assert "in first\n    return parts[0]" in trace["message"]
+    done = called("--log-json", "plan", "nowhere.json", "-s", "even")
+    (error,) = [json.loads(each) for each in done.stderr.splitlines()]
+    assert (done.returncode, error["level"]) == (2, "error")
 
 
 def test_a_level_that_is_none_is_wrong_use():

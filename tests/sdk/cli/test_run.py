@@ -3,6 +3,7 @@ from __future__ import annotations
 import contextlib
 import json
 import threading
+from datetime import datetime
 from typing import get_args
 from urllib.request import urlopen
 
@@ -20,7 +21,7 @@ from headworks.hooks import hookimpl
 from headworks.model import Metrics, Observation, TaskSample
 from headworks.plugins.host import PluginHost
 from headworks.samples.store import read_states
-from memory_engine import Engine, Judge, Machine, Reviewer
+from memory_engine import Engine, Judge, Listener, Machine, Reviewer
 from small_requests import component, node, request, topology
 
 
@@ -51,6 +52,18 @@ def test_json_is_one_round_a_line_and_the_journal_keeps_the_same(machine, tmp_pa
     lines = done.stdout.splitlines()
     assert [loads(line, Round).outcome for line in lines] == ["executed", "unchanged"]
     assert list(read_journal(tmp_path / "journal")) == [json.loads(line) for line in lines]
+
+
+def test_log_json_makes_each_line_of_stderr_an_object_that_names_its_round(machine, monkeypatch):
+    host = PluginHost.load().with_plugin("deaf", Listener(broken=True))
+    monkeypatch.setattr(PluginHost, "load", classmethod(lambda cls: host))
+    lines = [json.loads(each) for each in invoke("--rounds", "2", "--log-json").stderr.splitlines()]
+    said = [(each["round"], each["logger"], each["level"]) for each in lines]
+    log, shown = ("headworks.loop", "warning"), ("headworks.rounds", "info")
+    assert said == [(1, *log), (1, *shown), (2, *log), (2, *shown)]
+    assert lines[1]["message"].startswith("round 1: executed: 2 of 2 tasks run where asked\n  slots are not enforced")
+    assert all(datetime.fromisoformat(each["time"]).tzinfo for each in lines)
+    assert invoke("--rounds", "1").stderr.startswith("round 1: ")
 
 
 class Launcher(Engine):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from headworks.cli.installed import plugin_names, plugins
-from headworks.cli.output import json_option
+from headworks.cli.output import json_option, log_json_option
 from headworks.cli.request import option_option, scheduler_option
 from headworks.cli.rounds import (
     RoundTexts,
@@ -71,6 +71,7 @@ def _launch_option(name: str, metavar: str, text: str, *, multiple: bool = False
 @journal_option
 @metrics_option
 @metrics_tasks_option
+@log_json_option
 @json_option
 @click.argument("application", nargs=-1, type=click.UNPROCESSED)
 @click.pass_context
