@@ -91,10 +91,11 @@ def _offline(host: PluginHost, workers: Sequence[WorkerSpec], load: float, outpu
     from headworks.documents import unstructure, write_text
     from headworks_spark.demo.flights import FlightsQuery
     from headworks_spark.demo.offline import offline_request
+    from headworks_spark.demo.phases import SCHEDULERS
     from headworks_spark.demo.show import OFFLINE, offline_rows
 
     request = offline_request(FlightsQuery(folder=Path()), workers, load)
-    compared = compare(request, [name for name in ("even", "resource-aware", "dstorm") if name in host], host=host)
+    compared = compare(request, [name for name in SCHEDULERS if name in host], host=host)
     title = f"planned offline: 12 feeds and 12 partitions of airports on nodes of {', '.join(map(str, CORES))} cores"
     write_text(output / "demo.json", json.dumps(unstructure(compared), indent=2) + "\n")
     emit(

@@ -49,23 +49,22 @@ class Gain:
 
 
 def gain(found: SparkDemoResult) -> Gain | None:
-    """Gain of the last placement for the load that was asked, None if there is none or too few batches.
+    """Gain of the last placement, None if there is none or too few batches.
 
     Which placement is compared does not depend on what was measured. Figures are rows a second where nodes are apart,
     else bytes between nodes a row.
     """
     alone, *others = found.phases
-    # Without a limit on batches, a plan may take longer ones for fewer nodes.
-    kept = [each for each in others if each.asked is not None and each.asked.limits.slowdown is not None]
-    if not kept:
+    if not others:
         return None
+    last = others[-1]
     figure, more, value = _figure(apart=found.apart)
-    ratio = ratio_of([value(each) for each in kept[-1].batches], [value(each) for each in alone.batches])
+    ratio = ratio_of([value(each) for each in last.batches], [value(each) for each in alone.batches])
     if ratio is None:
         return None
     times, low, high = ratio
-    count = min(len(kept[-1].batches), len(alone.batches))
-    return Gain(placement=kept[-1].label, figure=figure, more=more, times=times, low=low, high=high, batches=count)
+    count = min(len(last.batches), len(alone.batches))
+    return Gain(placement=last.label, figure=figure, more=more, times=times, low=low, high=high, batches=count)
 
 
 def _figure(*, apart: bool) -> tuple[str, bool, Callable[[MeasuredBatch], float]]:

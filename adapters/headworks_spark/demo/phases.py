@@ -26,17 +26,19 @@ if TYPE_CHECKING:
 WARM_UP = 15
 """Batches that are not measured: they start the Python workers, and until the JVM has compiled all, each is faster than
 the one before. With fewer, what is measured first seems slow, and that is Spark's own placement."""
+STEP = 3
+"""Of so many of them each message tells."""
 
 
-@attrs.frozen(kw_only=True)
-class ComparedScheduler:
-    """A scheduler that the demo compares, its options, the load that it plans for (share of all CPU), and its limit."""
-
-    label: str
-    scheduler: str
-    options: FrozenMap[str, Any] = FrozenMap()
-    load: float
-    slowdown: float | None = 1.0
+SLOWDOWN = 1.0
+"""Seconds of a batch that a plan may take, relative to Spark's own: with more, it may trade them for fewer nodes, and
+rows a second would not compare."""
+ANEW: FrozenMap[str, Any] = FrozenMap({"rebalance": True})
+"""Options of a static scheduler that is asked to place a running query anew."""
+SCHEDULERS: FrozenMap[str, FrozenMap[str, Any]] = FrozenMap(
+    {"even": ANEW, "resource-aware": ANEW, "dstorm": FrozenMap(), "dstorm-plus": FrozenMap()}
+)
+"""The schedulers that the demo compares, in this order, and their options."""
 
 
 @attrs.frozen(kw_only=True)
@@ -83,9 +85,11 @@ class MeasuredPlacement:
         return len({slot.node for slot in self.placed.values()})
 
 
-def warm_up(target: SparkTarget) -> None:
-    """Wait until the query's first batches are done."""
-    next_batches(target, WARM_UP)
+def warm_up(target: SparkTarget, say: Callable[[str], None]) -> None:
+    """Wait until the query's first batches are done, and say how many are."""
+    for done in range(STEP, WARM_UP + 1, STEP):
+        next_batches(target, STEP)
+        say(f"{done} of {WARM_UP} batches are done")
 
 
 def alone(target: SparkTarget, load: float) -> tuple[MeasuredPlacement, Observation]:
@@ -133,33 +137,34 @@ def question(target: SparkTarget, pilot: Observation, running: FrozenMap[str, Sl
 
 
 def carry_out(
-    host: PluginHost, target: SparkTarget, candidate: ComparedScheduler, request: Request, show: Callable[[Plan], None]
+    host: PluginHost, target: SparkTarget, scheduler: str, request: Request, show: Callable[[Plan], None]
 ) -> MeasuredPlacement:
     """Plan, show the plan, re-place the running query, and measure a year under the new placement.
 
     Args:
+        scheduler: One of `SCHEDULERS`.
         show: Called with the plan before it is carried out.
 
     Raises:
         EngineError: The scheduler has no feasible plan, or the engine cannot carry it out.
     """
-    request = attrs.evolve(request, limits=attrs.evolve(request.limits, slowdown=candidate.slowdown))
+    request = attrs.evolve(request, limits=attrs.evolve(request.limits, slowdown=SLOWDOWN))
     begin = time.perf_counter()
-    plan = host.schedule(candidate.scheduler, request, candidate.options)
+    plan = host.schedule(scheduler, request, SCHEDULERS[scheduler])
     seconds = time.perf_counter() - begin
     if plan.status is not Status.OK:
         why = "; ".join(reason.message for reason in plan.reasons[:3])
-        raise EngineError(f"{candidate.label}: the plan for request {digest(request)[:15]} is {plan.status}: {why}")
+        raise EngineError(f"{scheduler}: the plan for request {digest(request)[:15]} is {plan.status}: {why}")
     show(plan)
     warnings = tuple(host.preflight("spark", target, plan))
     receipt = host.execute("spark", target, plan)
     if not receipt.done:
         host.rollback("spark", target, receipt)
         failed = "; ".join(step.message for step in receipt.steps if not step.done)
-        raise EngineError(f"{candidate.label}: the plan was not carried out: {failed}")
+        raise EngineError(f"{scheduler}: the plan was not carried out: {failed}")
     jobs = next_batches(target, BATCHES_A_YEAR)
     return MeasuredPlacement(
-        label=candidate.label,
+        label=scheduler,
         plan=plan,
         seconds=seconds,
         asked=request,

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from headworks.cli.tables import moves_table
-from headworks.model import FrozenMap, Request
+from headworks.model import Request
 from headworks.report.format import percent
 from headworks_local.process import output_to
 from headworks_spark.demo.flights import FlightsQuery
-from headworks_spark.demo.phases import ComparedScheduler, MeasuredPlacement, alone, carry_out, question, warm_up
+from headworks_spark.demo.phases import SCHEDULERS, MeasuredPlacement, alone, carry_out, question, warm_up
 from headworks_spark.driver.session import ONE_JOB, session
 from headworks_spark.events.recorder import EventRecorder
 from headworks_spark.local.cluster import LocalSpark
@@ -27,9 +27,6 @@ if TYPE_CHECKING:
     from headworks_local.isolated.limits import NodeLimits
     from headworks_spark.local.cluster import WorkerSpec
     from headworks_spark.target import SparkTarget
-
-LIGHT = 0.2
-"""The load after the drop, at which D-Storm should need fewer nodes."""
 
 
 @attrs.frozen(kw_only=True)
@@ -54,20 +51,6 @@ class SparkDemoResult:
     days: int
     differences: tuple[str, ...]
     seconds: float
-
-
-def candidates(load: float) -> tuple[ComparedScheduler, ...]:
-    """The schedulers that the demo compares; the static ones are asked to place a running query anew.
-
-    At a light load batches may be longer, on fewer nodes.
-    """
-    anew = FrozenMap({"rebalance": True})
-    return (
-        ComparedScheduler(label="even", scheduler="even", options=anew, load=load),
-        ComparedScheduler(label="resource-aware", scheduler="resource-aware", options=anew, load=load),
-        ComparedScheduler(label="dstorm", scheduler="dstorm", load=load),
-        ComparedScheduler(label=f"dstorm at {LIGHT:.0%} load", scheduler="dstorm", load=LIGHT, slowdown=None),
-    )
 
 
 def run(
@@ -139,25 +122,25 @@ def _phases(
     host: PluginHost, target: SparkTarget, load: float, say: Callable[[str], None], show: Callable[[Any], None]
 ) -> tuple[tuple[MeasuredPlacement, ...], Request]:
     say("warming up (the first batches start Python workers)")
-    warm_up(target)
+    warm_up(target, say)
     say("measuring a year of flights as Spark places it by itself")
     first, pilot = alone(target, load)
     phases = [first]
-    for candidate in candidates(load):
+    for name in SCHEDULERS:
         # Each scheduler finds the placement of the one before, as it would on a cluster that runs.
-        asked = question(target, pilot, phases[-1].placed, candidate.load)
+        asked = question(target, pilot, phases[-1].placed, load)
 
-        def tell(plan: Plan, label: str = candidate.label) -> None:
+        def tell(plan: Plan, label: str = name) -> None:
             before, after = percent(phases[-1].measured.share), percent(plan.scores.share)
             does = "re-placing the running query" if plan.moves else "every task stays where it is"
             say(f"{label}: traffic between nodes should go from {before} to {after}; {does}")
             if plan.moves:
                 show(moves_table(plan))
 
-        phases.append(carry_out(host, target, candidate, asked, tell))
+        phases.append(carry_out(host, target, name, asked, tell))
         measured = phases[-1].measured
         hits = f"{measured.hits} of {measured.asked} tasks where asked"
-        say(f"{candidate.label}: {percent(measured.share)} measured, {hits}")
+        say(f"{name}: {percent(measured.share)} measured, {hits}")
     return tuple(phases), question(target, pilot, first.placed, load)
 
 

@@ -8,7 +8,7 @@ import attrs
 
 from headworks.problem import Problem
 from headworks.report.curves import Curve, CurvePanel, curves_svg
-from headworks.report.format import percent, quantity
+from headworks.report.format import percent
 from headworks.report.html import Panel, Table, page
 from headworks.report.placement import placement_svg
 from headworks_spark.demo.gain import gain
@@ -23,29 +23,17 @@ if TYPE_CHECKING:
     from headworks_spark.demo.run import SparkDemoResult
     from headworks_spark.monitor import Totals
 
-MEASURED = (
-    "placement",
-    "planned",
-    "measured",
-    "MB between",
-    "of MB",
-    "nodes",
-    "fullest",
-    "batch s",
-    "moved",
-    "plan ms",
-    "as asked",
-)
-"""Columns of the table of a real run."""
-OFFLINE = ("placement", "status", "rows between nodes", "nodes", "fullest node", "batch s", "plan ms")
+MEASURED = ("placement", "planned", "measured", "MB between", "as asked")
+"""Columns of the table of a real run: shares of the bytes, planned and measured, that go from node to node, the bytes
+themselves, and how many tasks ran where the plan put them."""
+OFFLINE = ("placement", "status", "rows between nodes", "nodes", "fullest node")
 """Columns of the table of the offline part."""
-TIMES = ("took s", "rows/s")
-"""Further columns where nodes are apart: seconds of a batch, and rows that crossed the exchange in a second of it."""
-LEFT_OUT = MEASURED.index("plan ms")
-"""The column for which a line of 120 characters has no room then."""
-NOTE = "All nodes share the cores of this machine: bytes compare, times do not. Batch seconds are those of the plan."
-"""Caution below the table of a real run."""
-NOTE_APART = "batch s: as planned. took s: a measured one, on nodes with a network of their own."
+PACE = "rows/s"
+"""The column in place of the bytes where nodes are apart: rows that crossed the exchange in a second of batches."""
+SHARES = "planned, measured: share of the bytes that go from node to node."
+NOTE = f"{SHARES}\nAll nodes share the cores of this machine: bytes compare, times do not."
+"""What is below the table of a real run."""
+NOTE_APART = f"{SHARES}\nrows/s: on nodes with a network of their own."
 """What is below it where nodes are apart."""
 FIGURES: tuple[tuple[str, Callable[[MeasuredBatch], float]], ...] = (
     ("MB between nodes, in a batch", lambda batch: batch.remote / 1e6),
@@ -55,49 +43,31 @@ FIGURES: tuple[tuple[str, Callable[[MeasuredBatch], float]], ...] = (
 
 
 def measured_columns(found: SparkDemoResult) -> tuple[str, ...]:
-    """Columns of the table of a real run: `MEASURED`, and `TIMES` where times compare, instead of the plan's own."""
-    return (*_without(MEASURED), *TIMES) if found.apart else MEASURED
+    """Columns of the table of a real run: bytes give way to `PACE` where times compare."""
+    return tuple(PACE if found.apart and each == "MB between" else each for each in MEASURED)
 
 
 def note(found: SparkDemoResult) -> str:
-    """Sentence below the table of a real run."""
+    """Sentences below the table of a real run."""
     return NOTE_APART if found.apart else NOTE
 
 
 def measured_rows(found: SparkDemoResult) -> list[tuple[str, ...]]:
     """Cells of the table of a real run, in the order of `measured_columns`."""
-    rows = _rows(found.phases)
-    if not found.apart:
-        return rows
-    return [(*_without(row), *_times(phase.measured)) for row, phase in zip(rows, found.phases, strict=True)]
-
-
-def _without(row: tuple[str, ...]) -> tuple[str, ...]:
-    return (*row[:LEFT_OUT], *row[LEFT_OUT + 1 :])
-
-
-def _times(measured: Totals) -> tuple[str, str]:
-    seconds = measured.seconds
-    return f"{seconds / max(measured.batches, 1):.2f}", f"{measured.rows / seconds if seconds else 0.0:,.0f}"
-
-
-def _rows(phases: Sequence[MeasuredPlacement]) -> list[tuple[str, ...]]:
     return [
         (
             phase.label,
             percent(phase.plan.scores.share) if phase.plan else "-",
             percent(phase.measured.share),
-            f"{phase.measured.remote / 1e6:.2f}",
-            f"{(phase.measured.remote + phase.measured.local) / 1e6:.2f}",
-            str(phase.nodes_used),
-            percent(phase.plan.scores.fullest_node) if phase.plan else "-",
-            f"{phase.batch_seconds:.2f}",
-            str(phase.plan.scores.moves) if phase.plan else "-",
-            f"{phase.seconds * 1000:.1f}" if phase.plan else "-",
+            _pace(phase.measured) if found.apart else f"{phase.measured.remote / 1e6:.2f}",
             f"{phase.measured.hits} / {phase.measured.asked}" if phase.plan else "-",
         )
-        for phase in phases
+        for phase in found.phases
     ]
+
+
+def _pace(measured: Totals) -> str:
+    return f"{measured.rows / measured.seconds if measured.seconds else 0.0:,.0f}"
 
 
 def verdict(found: SparkDemoResult) -> str:
@@ -210,17 +180,8 @@ def _caption(phase: MeasuredPlacement) -> str:
 
 def offline_rows(comparison: Comparison, request: Request) -> list[tuple[str, ...]]:
     """Cells of the table of the offline part, in the order of `OFFLINE`; the first row is Spark's own scheduler."""
-    alone = free_scores(request)
-    plans = [(row.scheduler, row.plan.label, row.plan.scores, quantity(row.seconds * 1000)) for row in comparison.plans]
+    plans = [(row.scheduler, row.plan.label, row.plan.scores) for row in comparison.plans]
     return [
-        (
-            name,
-            label,
-            percent(scores.share),
-            str(scores.nodes_used),
-            percent(scores.fullest_node),
-            f"{scores.batch_seconds or 0.0:.2f}",
-            seconds,
-        )
-        for name, label, scores, seconds in [(ALONE, "-", alone, "-"), *plans]
+        (name, label, percent(scores.share), str(scores.nodes_used), percent(scores.fullest_node))
+        for name, label, scores in [(ALONE, "-", free_scores(request)), *plans]
     ]
