@@ -143,10 +143,7 @@ def improve(problem: Problem, options: PlusOptions) -> Plan:
     if close is None:
         found = [*starts, *_annealed(problem, options, starts, ended)]
     else:
-        relief = Relief(problem, close)
-        spread = _candidate(problem, options, "spread", relief.spread())
-        first = list(_as_spread(problem, options, relief, [*starts, spread], ended))
-        found = [*first, *_as_spread(problem, options, relief, _annealed(problem, options, starts, ended), ended)]
+        found = list(_by_work(problem, options, Relief(problem, close), starts, ended))
     best = min(found, key=lambda each: each.cost)
     running = _running(problem, options)
     if running is not None and not _pays(running, best, options.least_gain):
@@ -164,21 +161,30 @@ def improve(problem: Problem, options: PlusOptions) -> Plan:
     return min(plans, key=partial(_worth, problem, options))
 
 
-def _as_spread(
-    problem: Problem, options: PlusOptions, relief: Relief, found: Iterable[Candidate], ended: Event
+def _by_work(
+    problem: Problem, options: PlusOptions, relief: Relief, starts: list[Candidate], ended: Event
 ) -> Iterator[Candidate]:
-    """Candidates by the load that nodes get where streams stay in their worker, and what the best of them become."""
+    """Candidates by the work that gets done where streams stay in their worker, and what the best of them become."""
 
     def judged(origin: str, node_of: NDArray[np.int64]) -> Candidate:
         made = _candidate(problem, options, origin, node_of)
         undone, traffic = relief.close.judge(made.node_of)
         return attrs.evolve(made, excess=undone, traffic=traffic)
 
-    every = [judged(each.origin, each.node_of) for each in found]
-    yield from every
-    for each in sorted(every, key=lambda each: each.cost)[:CLOSEST]:
-        if each.excess and not ended.is_set():
-            yield judged(f"{each.origin}, relieved", relief.improved(each.node_of, ended.is_set))
+    def relieved(given: Iterable[Candidate]) -> Iterator[Candidate]:
+        every = sorted((judged(each.origin, each.node_of) for each in given), key=lambda each: each.cost)
+        yield from every
+        if not every or not every[0].excess:  # nothing is left undone
+            return
+        lighter = [judged(f"{each.origin}, relieved", relief.lighter(each.node_of, is_over)) for each in every[:CLOSEST]]
+        yield from lighter
+        best = min([*every, *lighter], key=lambda each: each.cost)
+        yield judged(f"{best.origin}, busier", relief.busier(best.node_of, is_over))
+
+    is_over = ended.is_set
+    spread = _candidate(problem, options, "spread", relief.spread(by_availability(problem)))
+    yield from relieved([*starts, spread])
+    yield from relieved(_annealed(problem, options, starts, ended))
 
 
 def _other_plans(problem: Problem, options: PlusOptions, best: Candidate, ended: Event) -> Iterator[Plan]:

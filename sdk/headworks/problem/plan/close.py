@@ -18,7 +18,7 @@ from headworks.problem.arrays.arrays import Arrays
 from headworks.problem.plan.served import served
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -153,7 +153,14 @@ class CloseStreams:
 
     def judge(self, node_of: Ints) -> tuple[float, int]:
         """Share of the work that does not get done, mean over topologies, and units between nodes."""
-        found = [part.by_source(node_of, self.problem.m) for part in self.parts]
+        return self.work(self.sources(node_of))
+
+    def sources(self, node_of: Ints) -> list[tuple[Floats, Floats]]:
+        """Of each topology the spouts of each node that has some, float64 (g,), and loads by their tuples (g, 3, m)."""
+        return [part.by_source(node_of, self.problem.m) for part in self.parts]
+
+    def work(self, found: Sequence[tuple[Floats, Floats]]) -> tuple[float, int]:
+        """What `judge` says of a placement, by its `sources`."""
         weight = np.concatenate([each for each, _ in found])
         loads = np.concatenate([each for _, each in found])
         done = served(self.use(loads).reshape(len(weight), 3 * self.problem.m), weight)

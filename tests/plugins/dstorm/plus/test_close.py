@@ -91,17 +91,38 @@ def test_loads_are_those_of_every_tuple_by_itself(seed):
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_changes_only_make_the_fullest_node_lighter_and_keep_the_capacity(seed):
+def test_changes_lighten_the_fullest_node_or_get_more_done_and_keep_the_capacity(seed):
     def fullest(node_of):
         return close.use(close.loads(node_of).sum(axis=0)).max()
 
     problem = Problem.of(word_count(seed)[0])
     close = CloseStreams.of(problem)
-    begin = Relief(problem, close).spread()
+    relief = Relief(problem, close)
+    begin = relief.spread(range(NODES))
     assert (begin >= 0).all()
-    found = Relief(problem, close).improved(begin, lambda: False)
-    assert fullest(found) <= fullest(begin)
-    assert (problem.used(found) <= problem.capacity).all()
+    lighter, busier = relief.lighter(begin, lambda: False), relief.busier(begin, lambda: False)
+    assert fullest(lighter) <= fullest(begin)
+    assert close.judge(busier)[0] <= close.judge(begin)[0]
+    for found in (lighter, busier):
+        assert (problem.used(found) <= problem.capacity).all()
+
+
+def test_more_gets_done_where_no_placement_bears_the_load():
+    """Nodes have hardly any more CPU than the word count declares, and narrow networks."""
+    problem = Problem.of(attrs.evolve(wide_word_count(40.5), limits=Limits()))
+    close = CloseStreams.of(problem)
+    relief = Relief(problem, close)
+    begin = relief.lighter(relief.spread(range(NODES)), lambda: False)
+    assert 0 < close.judge(relief.busier(begin, lambda: False))[0] < close.judge(begin)[0]
+
+
+def test_no_climb_is_tried_where_all_work_gets_done(monkeypatch):
+    monkeypatch.setattr(Relief, "_climbed", None)
+    asked, _ = word_count(0)
+    roomy = [attrs.evolve(each, bandwidth=1000 * MBIT) for each in asked.cluster.nodes]
+    cluster = attrs.evolve(asked.cluster, nodes=tuple(roomy))
+    plan = PluginHost.load(["dstorm-plus"]).schedule("dstorm-plus", attrs.evolve(asked, cluster=cluster))
+    assert plan.scores.unplaced == 0
 
 
 def test_measured_flows_are_what_they_are():
