@@ -28,26 +28,23 @@ def question(
     declared: Request,
     queries: Mapping[str, Query],
     hosts: Mapping[str, Node],
-    smaller: float,
     slowdown: float | None = None,
 ) -> Request:
     """The request for a scheduler, to which nothing runs yet.
 
     What a pilot run measured of traffic is kept. Of the processor time of burners it says what Python workers took by
-    the clock, which on a busy machine is more: that is as declared, and so are the processors of nodes. That of a real
-    query is as measured, and by the factor larger by which nodes were made smaller. How fast nodes are is left out:
-    they had no bounds, and so shared this machine.
+    the clock, which on a busy machine is more: that is as the workload says, as are the processors of nodes. That of
+    a real query is as measured. How fast nodes are is left out: they had no bounds, and so shared this machine.
 
     Args:
         seen: All queries, by Spark's own placement.
-        declared: The workload as it is before it is made smaller, and the seed of the plan.
+        declared: The workload as this machine can run it, and the seed of the plan.
         queries: What stands for each topology, by its id.
         hosts: Node of the workload that stands on each host.
-        smaller: The factor by which nodes were made smaller.
         slowdown: Times as long as by Spark's own placement that a batch may take; None for any.
     """
     by_id = {each.id: each for each in declared.topologies}
-    found = [_told(each, by_id[each.id], queries[each.id], declared, seen, smaller) for each in seen.topologies]
+    found = [_told(each, by_id[each.id], queries[each.id], declared, seen) for each in seen.topologies]
     nodes = tuple(_as_declared(each, hosts[each.id]) for each in seen.cluster.nodes)
     samples = tuple(sample for each in found for sample in each.samples())
     return Request(
@@ -65,38 +62,30 @@ def _as_declared(found: Node, declared: Node) -> Node:
     return attrs.evolve(found, capacity=capacity, bandwidth=declared.bandwidth)
 
 
-def _told(
-    found: Topology, declared: Topology, query: Query, request: Request, seen: Observation, smaller: float
-) -> _Burning | _Real:
+def _told(found: Topology, declared: Topology, query: Query, request: Request, seen: Observation) -> _Burning | _Real:
     if isinstance(query, Burners):
         return _Burning(found, declared, query.stages, request.profiles)
-    return _Real(found, seen.metrics.tasks, smaller)
+    return _Real(found, seen.metrics.tasks)
 
 
 class _Real:
     """A query that does real work, as it was measured."""
 
-    def __init__(self, found: Topology, tasks: Sequence[TaskSample], smaller: float) -> None:
-        self._found, self._larger = found, 1 / smaller
+    def __init__(self, found: Topology, tasks: Sequence[TaskSample]) -> None:
         own = {each.id for each in found.tasks()}
-        self._tasks = [each for each in tasks if each.task in own]
+        self._found, self._tasks = found, [each for each in tasks if each.task in own]
 
     def topology(self) -> Topology:
-        """The query with demands that take as much of a node as they do of the node that it is run on."""
-        return attrs.evolve(self._found, components=tuple(map(self._component, self._found.components)))
+        """The query as it was found."""
+        return self._found
 
     def samples(self) -> Iterator[TaskSample]:
-        """Measured processor time of each task, likewise."""
-        for each in self._tasks:
-            yield each if each.cpu is None else attrs.evolve(each, cpu=each.cpu * self._larger)
+        """Measured processor time of each task."""
+        return iter(self._tasks)
 
     def profiles(self) -> Iterator[Profile]:
         """None: nothing is known of other rates."""
         return iter(())
-
-    def _component(self, component: Component) -> Component:
-        points = component.demand.cpu * self._larger
-        return attrs.evolve(component, demand=Resources({**component.demand, "cpu": points}))
 
 
 class _Burning:
@@ -109,7 +98,6 @@ class _Burning:
         self._profiles = [each for each in profiles if each.topology == declared.id]
         self._rates = component_rates(declared)
         names, parts = [each.id for each in found.components], {each.id: each for each in declared.components}
-        # The stages are of the workload made smaller, which declares less.
         self._parts = {
             name: tuple(parts[each.id] for each in stage.components) for name, stage in zip(names, stages, strict=True)
         }

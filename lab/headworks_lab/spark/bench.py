@@ -15,7 +15,7 @@ import attrs
 
 from headworks.model import Node
 from headworks.plugins.host import PluginHost
-from headworks_lab.measure.sizing import POINTS, factor, fitted, fixed, limits
+from headworks_lab.measure.sizing import POINTS, fitted, fixed, limits
 from headworks_lab.spark.experiment import INTERVAL, OWN, WARM_UP, Experiment
 from headworks_lab.spark.query import query_of
 from headworks_local.isolated.ability import network_problem
@@ -107,7 +107,6 @@ class SparkBench:
                     cluster=standing.cluster,
                     spark=standing.spark,
                     asked=asked,
-                    smaller=factor(request, cores),
                     queries=queries,
                     slowdown=self.slowdown,
                 )
@@ -116,7 +115,7 @@ class SparkBench:
                         time.sleep(COLD)
                     self._cold = False
                 with experiment.started(Path(folder, "own")):
-                    experiment.place(host, scheduler, attrs.evolve(request, seed=seed))
+                    experiment.place(host, scheduler, seed)
                     return experiment.measured(seconds, WARM_UP if warm_up is None else warm_up)
         except BaseException:
             self._end()  # whatever is left of the queries is no ground for the next experiment

@@ -58,7 +58,6 @@ class Experiment:
         cluster: The cluster.
         spark: The session on it.
         asked: The workload, as this machine can run it.
-        smaller: The factor by which it was made smaller for that.
         queries: What stands for each topology, by its id.
         slowdown: Times as long as by Spark's own placement that a batch of a plan may take; None for any.
     """
@@ -66,7 +65,6 @@ class Experiment:
     cluster: LocalSpark
     spark: Any
     asked: Request
-    smaller: float
     queries: Mapping[str, Query]
     slowdown: float | None = None
     _targets: tuple[SparkTarget, ...] = ()
@@ -91,13 +89,13 @@ class Experiment:
             self._targets = tuple(map(connection.target, running))
             yield
 
-    def place(self, host: PluginHost, scheduler: str, declared: Request) -> None:
+    def place(self, host: PluginHost, scheduler: str, seed: int) -> None:
         """Ask the scheduler for a plan and carry it out; Spark's own is left to it.
 
         Args:
             host: Has the scheduler, and this engine.
             scheduler: Its name.
-            declared: The workload as it is declared, whose seed is the plan's.
+            seed: Seed of the plan.
 
         Raises:
             EngineError: It has no plan, or the plan cannot be carried out.
@@ -105,9 +103,10 @@ class Experiment:
         seen = self._seen(PILOT)
         if scheduler == OWN:
             return
+        declared = attrs.evolve(self.asked, seed=seed)
         nodes = sorted(declared.cluster.nodes, key=lambda each: each.id)
         hosts = dict(zip((each.host for each in self.cluster.workers), nodes, strict=True))
-        plan = host.schedule(scheduler, question(seen, declared, self.queries, hosts, self.smaller, self.slowdown))
+        plan = host.schedule(scheduler, question(seen, declared, self.queries, hosts, self.slowdown))
         if plan.status is not Status.OK:
             why = "; ".join(reason.message for reason in plan.reasons[:3])
             raise EngineError(f"{scheduler} has no placement, it is {plan.status}: {why}")

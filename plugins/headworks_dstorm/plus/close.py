@@ -60,7 +60,9 @@ class Relief:
         for tasks in chain.from_iterable(part.tasks for part in self.close.parts):
             count = np.zeros(problem.m)
             for task in range(tasks.start, tasks.stop):
-                fits = np.flatnonzero(room.fits(task)) if room.node_of[task] < 0 else []
+                if room.node_of[task] >= 0:
+                    continue
+                fits = np.flatnonzero(room.fits(task))
                 if len(fits):
                     rank = np.lexsort((-room.free[fits, 0] / weight[fits], (count[fits] + 1) / weight[fits]))
                     node = int(fits[rank[0]])
@@ -84,7 +86,7 @@ class Relief:
             nodes: So many of the fullest nodes change; the first one that can change for the better does.
         """
         now, left = np.array(node_of), TRIES
-        sources = self.close.sources(now)
+        sources: Sources = self.close.sources(now)
         for _ in range(CHANGES):
             at = worth(sources)
             use = self.close.use(_total(sources)).max(axis=0)

@@ -176,7 +176,9 @@ def _by_work(
         yield from every
         if not every or not every[0].excess:  # nothing is left undone
             return
-        lighter = [judged(f"{each.origin}, relieved", relief.lighter(each.node_of, is_over)) for each in every[:CLOSEST]]
+        lighter = [
+            judged(f"{each.origin}, relieved", relief.lighter(each.node_of, is_over)) for each in every[:CLOSEST]
+        ]
         yield from lighter
         best = min([*every, *lighter], key=lambda each: each.cost)
         yield judged(f"{best.origin}, busier", relief.busier(best.node_of, is_over))

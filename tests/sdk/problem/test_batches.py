@@ -54,7 +54,7 @@ def takes(problem, node_of):
         for name in before:
             if before[name] <= level.keys():
                 level[name] = 1 + max((level[source] for source in before[name]), default=-1)
-    cores = [max(int(capacity // 100), 1) for capacity in problem.capacity[:, 0].tolist()]
+    cores = [max(math.ceil(capacity / 100), 1) for capacity in problem.capacity[:, 0].tolist()]
     cpu = {each.task: each.cpu for each in problem.request.metrics.tasks if each.cpu is not None}
     speed = {each.node: each.speed for each in problem.request.metrics.nodes if each.speed is not None}
     whole = 0.0
@@ -65,9 +65,22 @@ def takes(problem, node_of):
                 own = clocks[at]
                 first = own.index(min(own))
                 work = cpu.get(task.id, problem.demand[problem.task_index[task.id], 0]) / 100
-                own[first] += work / speed.get(problem.node_ids[at], 1.0)
+                have = problem.capacity[at, 0] / 100 / cores[at]
+                own[first] += work / have / speed.get(problem.node_ids[at], 1.0)
         whole += max(max(own) for own in clocks)
     return whole
+
+
+def test_headroom_makes_cores_slower_and_takes_none_away():
+    """Without it the largest of these nodes would lose a core, and the others none."""
+
+    def seconds(share):
+        nodes = [node(name, share * cpu) for name, cpu in (("a", 400.0), ("b", 200.0), ("c", 100.0))]
+        problem = Problem.of(request(nodes, [chain(component("x", 8, 10.0), component("y", 8, 10.0))]))
+        return [problem.batches[0].seconds(np.repeat([0, 1, 2], each)) for each in placed]
+
+    placed = [[2 * on for on in counts] for counts in ((5, 2, 1), (4, 2, 2), (8, 0, 0))]
+    assert seconds(0.8) == pytest.approx([each / 0.8 for each in seconds(1.0)])
 
 
 @st.composite

@@ -42,7 +42,8 @@ class Batch:
         interval: Seconds from one batch to the next, whose tuples a batch holds; 1 if that was not measured.
         stages: Tasks of each stage, in order; components that wait for the same ones run side by side, as one stage.
         cores: int64 (m,), tasks that each node runs at once.
-        speed: float64 (m,), CPU seconds that a core of each node gets done in a second, 1 where that is not known.
+        speed: float64 (m,), CPU seconds that a core of each node gets done in a second: 1 where that is not known, and
+            less on a node that has a part of a core.
         bandwidth: float64 (m,), bytes/s that each node takes in, inf where that is not known.
         demand: float64 (n,), CPU points of each task on each core that it has, measured where that was done. A task has
             as many cores as the component with most threads.
@@ -174,12 +175,15 @@ def _batches(problem: Arrays) -> Iterator[Batch]:
         # Of tasks that profiles price the work is not known here.
         if any(demand[tasks].any() for tasks in stages):
             threads = max(part.threads for part in topology.components)
+            cores = problem.capacity[:, 0] / CORE
+            whole = np.maximum(np.ceil(cores), 1)
             yield Batch(
                 topology=index,
                 interval=interval.get(topology.id) or 1.0,
                 stages=stages,
-                cores=np.maximum(problem.capacity[:, 0] // (CORE * threads), 1).astype(np.int64),
-                speed=problem.speed,
+                cores=np.maximum(whole // threads, 1).astype(np.int64),
+                # Headroom leaves parts of cores, as quotas do: tasks share what there is.
+                speed=problem.speed * np.where(cores > 0, cores / whole, 1.0),
                 bandwidth=problem.bandwidth,
                 demand=demand / threads,
                 state=state,
