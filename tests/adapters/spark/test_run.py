@@ -6,6 +6,7 @@ import json
 import signal
 import subprocess
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import jsonschema
@@ -110,20 +111,55 @@ query.stop()
 sys.exit(7)
 """
 
+SHARING = """
+import json, sys, time
+from pathlib import Path
+from pyspark.sql import SparkSession
+
+folder = Path(sys.argv[1])
+
+
+def wait(holds):
+    while not all(holds(each) for each in folder.parent.iterdir()):
+        time.sleep(0.1)
+
+
+def placed(each):
+    journal = each / "journal.jsonl"
+    return journal.exists() and "executed" in {json.loads(line)["outcome"] for line in journal.read_text().splitlines()}
+
+
+spark = SparkSession.builder.config("spark.sql.shuffle.partitions", 4).getOrCreate()
+rows = spark.readStream.format("rate").options(rowsPerSecond=200, numPartitions=4).load()
+counts = rows.groupBy(rows.value % 10).count()
+query = counts.writeStream.format("noop").queryName(folder.name).outputMode("complete").start()
+wait(placed)
+before = query.lastProgress["batchId"]
+while query.lastProgress["batchId"] < before + 3:
+    time.sleep(0.1)
+(folder / "done").touch()
+wait(lambda each: (each / "done").exists())
+query.stop()
+"""
+"""One of some applications that end when each of them ran three batches beside the others after its placement."""
+
 PACE = ("--window", "0.5", "--interval", "0.2", "--cooldown", "0", "--deadline", "60", "--slowdown", "9")
 
 
 @pytest.fixture(scope="module")
 def nodes_of_its_own(java):
     """A cluster whose cores the session of the other tests does not take."""
-    with LocalSpark(worker_specs((1, 1)), timeout=PATIENCE) as local:
+    with LocalSpark(worker_specs((2, 2)), timeout=PATIENCE) as local:
         yield local.master_url
 
 
-def run(master, folder, text, *words):
+EVEN = ("-s", "even", "-o", "rebalance=yes")
+
+
+def run(master, folder, text, *words, scheduler=EVEN):
     application = folder / "application.py"
     application.write_text(text)
-    words = ("-s", "even", "-o", "rebalance=yes", *PACE, *words, "--journal", folder / "journal.jsonl")
+    words = (*scheduler, *PACE, *words, "--journal", folder / "journal.jsonl")
     command = [HEADWORKS, "run", "--engine", "spark", "--master", master, *words, application, folder]
     return subprocess.run(
         [*map(str, command)], cwd=folder, capture_output=True, text=True, timeout=PATIENCE, check=False
@@ -162,6 +198,34 @@ def test_the_end_of_the_application_is_the_end_and_its_settings_are_its_own(node
     assert {name: told["conf"].get(name) for name in asked} == asked
     executed = next(each for each in rounds if each["outcome"] == "executed")
     assert ran(logs, "first") == {task: slot.split(":")[0] for task, slot in executed["plan"]["assignment"].items()}
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_two_applications_on_one_cluster_are_each_placed(nodes_of_its_own, tmp_path):
+    """One is spread over both nodes, and one packed on a node; each has an executor of one core on both."""
+    ways = {"spread": EVEN, "packed": ("-s", "dstorm")}
+    size = {"eventLog.enabled": "true", "executor.cores": "1", "cores.max": "2", "executor.memory": "512m"}
+    more = [word for name, value in size.items() for word in ("--conf", f"spark.{name}={value}")]
+    for name in ways:
+        (tmp_path / "both" / name).mkdir(parents=True)
+        (tmp_path / "logs" / name).mkdir(parents=True)
+
+    def one(name):
+        log = ("--conf", f"spark.eventLog.dir={tmp_path / 'logs' / name}")
+        return run(nodes_of_its_own, tmp_path / "both" / name, SHARING, *more, *log, scheduler=ways[name])
+
+    with ThreadPoolExecutor(len(ways)) as pool:
+        ended = dict(zip(ways, pool.map(one, ways), strict=True))
+    nodes = {}
+    for name, done in ended.items():
+        assert done.returncode == 0, done.stderr
+        rounds = list(read_journal(tmp_path / "both" / name / "journal.jsonl"))
+        plans = [each["plan"]["assignment"] for each in rounds if each["outcome"] == "executed"]
+        last = ran(tmp_path / "logs" / name, name)
+        assert last in [{task: slot.split(":")[0] for task, slot in plan.items()} for plan in plans]
+        nodes[name] = set(last.values())
+    assert (len(nodes["spread"]), len(nodes["packed"])) == (2, 1)
 
 
 def ran(logs, query):
