@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING
 
 import attrs
+import psutil
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -17,6 +19,8 @@ PERCENTILES = (50, 95, 99)
 FULL = 0.95
 """A second in which this part of the offered load is completed ends a start. With more, the noise of a second counts as
 a start that goes on."""
+BURNED = "burned"
+"""Figure that compares what tasks used of CPU with what the plan counted with."""
 
 
 @attrs.frozen(kw_only=True)
@@ -105,3 +109,20 @@ def outside(before: Witness, after: Witness) -> dict[str, float]:
     if before.bytes is None or after.bytes is None:
         return found
     return {**found, "bytes_between": (after.bytes - before.bytes) / (after.time - before.time)}
+
+
+def agreement(planned: float, used: float) -> dict[str, float]:
+    """CPU that tasks used over what the plan counted with, by the name of the figure; none of a plan that counts none.
+
+    Args:
+        planned: Processor time or CPU points.
+        used: The same of tasks at the same load.
+    """
+    return {BURNED: used / planned} if planned > 0 else {}
+
+
+def processor_seconds(pid: int) -> float:
+    """CPU seconds so far of a process, and of its children that have ended; 0 if it is gone."""
+    with contextlib.suppress(psutil.NoSuchProcess):
+        return float(sum(psutil.Process(pid).cpu_times()[:4]))
+    return 0.0

@@ -8,11 +8,12 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import attrs
+import psutil
 
 from headworks.errors import EngineError
 from headworks.model import Request, Status
-from headworks_lab.measure.figures import Witness
-from headworks_lab.measure.sizing import limits
+from headworks_lab.measure.figures import Witness, agreement, processor_seconds
+from headworks_lab.measure.sizing import POINTS, limits
 from headworks_lab.spark.asking import question
 from headworks_lab.spark.figures import Batches, figures
 from headworks_lab.spark.query import Query, start
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from headworks.model import Observation, Plan
+    from headworks.model import Observation, Plan, Topology
     from headworks.plugins.host import PluginHost
     from headworks_spark.events.event import QueryProgress
 
@@ -68,6 +69,7 @@ class Experiment:
     queries: Mapping[str, Query]
     slowdown: float | None = None
     _targets: tuple[SparkTarget, ...] = ()
+    _planned: dict[str, float] = attrs.field(factory=dict)
     _began: float = 0.0
 
     @contextlib.contextmanager
@@ -100,13 +102,15 @@ class Experiment:
         Raises:
             EngineError: It has no plan, or the plan cannot be carried out.
         """
-        seen = self._seen(PILOT)
+        seen = self._pilot()
         if scheduler == OWN:
             return
         declared = attrs.evolve(self.asked, seed=seed)
         nodes = sorted(declared.cluster.nodes, key=lambda each: each.id)
         hosts = dict(zip((each.host for each in self.cluster.workers), nodes, strict=True))
-        plan = host.schedule(scheduler, question(seen, declared, self.queries, hosts, self.slowdown))
+        asked = question(seen, declared, self.queries, hosts, self.slowdown)
+        self._planned = {each.id: points(each) for each in asked.topologies}
+        plan = host.schedule(scheduler, asked)
         if plan.status is not Status.OK:
             why = "; ".join(reason.message for reason in plan.reasons[:3])
             raise EngineError(f"{scheduler} has no placement, it is {plan.status}: {why}")
@@ -126,14 +130,15 @@ class Experiment:
         apart = self._bound(bounded=True)
         self._seen(SETTLE)
         started = self._start()
-        before = self._look()
+        before, python = self._look(), self._python()
         time.sleep(seconds)
+        self._seen(1)  # so that processor time is of whole batches
         while any(len(self._batches(each, before.time).done) < 3 for each in self._targets):
             self._seen(1)
-        after = self._look()
+        after, python = self._look(), self._python() - python
         batches = [self._batches(each, before.time) for each in self._targets]
         seen = merged([observation(each, each.recorder.jobs(each.scope, since=before.time)) for each in self._targets])
-        said = {"apart": float(apart), "warm_up": warm_up, **started}
+        said = {"apart": float(apart), "warm_up": warm_up, **started, **self._burned(before.time, python)}
         return {**figures(seen, batches, before, after), **said}
 
     def _start(self) -> dict[str, float]:
@@ -150,6 +155,27 @@ class Experiment:
         wanted = limits(self.asked, cores=TIME in bounds())
         self.cluster.nodes.bound(wanted if bounded else [NodeLimits()] * len(wanted))
         return TIME in bounds()
+
+    def _pilot(self) -> Observation:
+        """What some batches of each query show, from the end of the batch before them on: pauses are part of it."""
+        found = []
+        for each in self._targets:
+            before, *jobs = next_batches(each, 1 + PILOT, timeout=PATIENCE)
+            found.append(observation(each, jobs, begin=before.end.time))
+        return merged(found)
+
+    def _python(self) -> float:
+        """CPU seconds so far of the executors' Python workers, by the kernel: Spark tells their time by the clock."""
+        executors = [psutil.Process(pid) for pid in self.cluster.executors()]
+        return sum(processor_seconds(each.pid) for one in executors for each in one.children(recursive=True))
+
+    def _burned(self, since: float, python: float) -> dict[str, float]:
+        """What tasks used, of JVMs by their own metric, over what the plan counted with for as many batches."""
+        jobs = {each.topology.id: each.recorder.jobs(each.scope, since=since) for each in self._targets}
+        used = python + sum(end.cpu for own in jobs.values() for job in own for end in job.tasks)
+        counts = {name: len({job.start.batch for job in own}) for name, own in jobs.items()}
+        planned = sum(self._planned.get(name, 0.0) * count for name, count in counts.items())
+        return agreement(planned * INTERVAL / POINTS, used)
 
     def _seen(self, count: int) -> Observation:
         """Wait for so many batches of each query; what they show."""
@@ -175,3 +201,8 @@ class Experiment:
         earlier = [each for each in done if each.begin < since]
         own = (*earlier[-1:], *(each for each in done if each.begin >= since))
         return Batches(offered=rows / INTERVAL, rows=rows, done=own)
+
+
+def points(topology: Topology) -> float:
+    """CPU points that the tasks of a topology declare."""
+    return sum(each.demand.cpu * each.parallelism for each in topology.components)

@@ -18,7 +18,7 @@ from headworks.model import Cluster, Node, Observation
 from headworks.plugins.host import PluginHost
 from headworks_lab.measure.figures import Witness, start
 from headworks_lab.measure.sizing import fitted, fixed, limits
-from headworks_lab.storm.deputy import NAME, Deputy
+from headworks_lab.storm.deputy import NAME, Deputy, burned
 from headworks_lab.storm.figures import acked, figures
 from headworks_lab.storm.supervisors import supervisors
 from headworks_lab.storm.workload import details_of
@@ -232,6 +232,7 @@ class StormBench:
         more = {
             "warm_up": warm_up,
             **start(before, found.figures["offered"]),
+            **({} if own else burned(self._deputy.asked, found.seen)),
             "apart": float(cluster.storm.nodes is not None and TIME in bounds()),
         }
         capacity = tuple(each.capacity.cpu for each in asked.cluster.nodes)

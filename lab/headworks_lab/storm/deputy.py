@@ -25,6 +25,7 @@ from headworks.model.scaling import at_offered_load, declared_from_measured
 from headworks.plugins.headroom import beside_planned
 from headworks.plugins.host import PluginHost
 from headworks.problem import Problem
+from headworks_lab.measure.figures import agreement
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -50,6 +51,7 @@ class Deputy:
         bandwidths: Bytes/s of each node, by its host, where that is known.
         pilot: What was measured of the workload in an earlier run, None to plan with what it declares.
         planned: Node of each task by the last whole plan that has it.
+        asked: What the last whole plan was asked for.
     """
 
     host: PluginHost = attrs.field(factory=PluginHost)
@@ -59,6 +61,7 @@ class Deputy:
     bandwidths: dict[str, float | None] = attrs.field(factory=dict)
     pilot: Observation | None = None
     planned: dict[str, str] = attrs.field(factory=dict)
+    asked: Request = attrs.field(factory=Request)
 
     @hookimpl
     def headworks_describe(self) -> Description:
@@ -83,6 +86,7 @@ class Deputy:
         plan = self.host.schedule(self.scheduler, asked, stretch=1.0)
         if plan.status is Status.OK:  # else a topology has no room, and Storm's own scheduler starts it, as in life
             self.planned |= {task: slot.node for task, slot in plan.assignment.items()}
+            self.asked = asked
         return plan
 
     def require_obeyed(self, seen: Observation) -> None:
@@ -100,6 +104,26 @@ class Deputy:
                 f"{strayed} of {len(seen.assignment)} tasks run where Storm's own scheduler put them, as "
                 f"{self.scheduler} answered too late; run the experiment again on a machine that does nothing else"
             )
+
+
+def burned(asked: Request, seen: Observation) -> dict[str, float]:
+    """CPU that tasks used at the load that was offered over what the plan counted with, by the name of the figure.
+
+    Args:
+        asked: What the plan was asked for.
+        seen: What was measured of it.
+    """
+    measured = declared_from_measured(at_offered_load(Request.of(seen)))
+    planned, used = (
+        {
+            (topology.id, part.id): part.demand.cpu * part.parallelism
+            for topology in each.topologies
+            for part in topology.components
+        }
+        for each in (asked, measured)
+    )
+    both = planned.keys() & used.keys()
+    return agreement(sum(planned[each] for each in both), sum(used[each] for each in both))
 
 
 def known(request: Request, declared: Request) -> Request:

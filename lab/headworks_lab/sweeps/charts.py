@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from headworks.model.sketch import COLOURS
 from headworks.report.html import Panel, Table, page
+from headworks_lab.measure.figures import BURNED
 from headworks_lab.sweeps.experiments import OWN
 
 if TYPE_CHECKING:
@@ -37,8 +38,11 @@ UNITS = {
     "restarts": "worker processes that ended in the window",
     "stopped": "s without any output",
     "degraded": "s with less than 40 % of the load completed",
+    BURNED: "CPU that tasks used, in times of what the plan counted with",
 }
-"""Unit of each figure in `SHOWN` and `MEASURED`."""
+"""Unit of each figure in `SHOWN` and `MEASURED`, and of one that has no chart."""
+NEAR = 0.1
+"""A figure `BURNED` that is farther from 1 is told: the plan was made for another load than the one that ran."""
 APART = "apart"
 """Figure that is 1 where nodes had networks and processor time of their own: a note, and no column."""
 START = "start"
@@ -64,6 +68,7 @@ def sweep_page(cells: Sequence[Cell], seconds: float) -> str:
         f"{runs:,} {kind} of {seconds:g} s{left_out(cells)}.",
         "Bars are medians over seeds, whiskers 95 % intervals of the median.",
         *([SHARED] if shared(cells) else []),
+        *filter(None, [misjudged(cells)]),
     ]
     return page("Headworks: a sweep", intro, [table(cells), *_panels(cells)])
 
@@ -76,6 +81,16 @@ def is_real(cell: Cell) -> bool:
 def shared(cells: Sequence[Cell]) -> bool:
     """True if any row is of a real engine whose nodes were not apart."""
     return any(cell.means.get(APART, 1.0) < 1 for cell in cells)
+
+
+def misjudged(cells: Sequence[Cell]) -> str:
+    """A sentence where tasks used other CPU than plans counted with; "" where they agree within a tenth."""
+    times = [cell.intervals[BURNED].median for cell in cells if BURNED in cell.intervals]
+    off = [each for each in times if abs(each - 1) > NEAR]
+    if not off:
+        return ""
+    between = f"{min(off):.2f} to {max(off):.2f}" if len(off) > 1 else f"{off[0]:.2f}"
+    return f"In {len(off)} of {len(times)} rows tasks used {between} times the CPU that the plan counted with (burned)."
 
 
 def left_out(cells: Sequence[Cell]) -> str:

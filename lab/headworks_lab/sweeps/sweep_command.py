@@ -157,13 +157,15 @@ def _report(result: SweepResult, seconds: float, page: Path, baseline: str | Non
     """Show the tables, the effects against a baseline and the errors; write the page with the charts."""
     # The reports cost 0.2 s, which a list of commands does not need.
     from headworks.documents import unstructure, write_text
-    from headworks_lab.sweeps.charts import SHARED, shared, sweep_page
+    from headworks_lab.sweeps.charts import SHARED, misjudged, shared, sweep_page
 
     cells = result.cells
     write_text(page, sweep_page(cells, seconds))
     emit(unstructure(cells), *([] if as_json else _tables(cells)), as_json=as_json)
     if shared(cells):
         say(SHARED)
+    if told := misjudged(cells):
+        say(told)
     if baseline is not None:
         for each in (one for figure in COMPARED for one in result.against(baseline, figure)):
             say(str(each))

@@ -11,13 +11,13 @@ from click.testing import CliRunner
 
 from headworks.cli.main import headworks
 from headworks.errors import EngineError
-from headworks.model import Cluster, FrozenMap, Observation, Request, Slot, Status
+from headworks.model import Cluster, FrozenMap, Observation, Request, Resources, Slot, Status
 from headworks.model.request import Flow, Metrics, NodeSample, TaskSample, TopologySample
 from headworks.plugins.host import PluginHost
 from headworks_lab.measure.figures import Witness
 from headworks_lab.measure.sizing import fitted
 from headworks_lab.storm.bench import StormBench
-from headworks_lab.storm.deputy import Deputy, known, piloted
+from headworks_lab.storm.deputy import Deputy, burned, known, piloted
 from headworks_lab.storm.figures import figures
 from headworks_lab.storm.supervisors import supervisors
 from headworks_lab.storm.workload import roles_of
@@ -82,11 +82,18 @@ def test_a_scheduler_plans_with_what_a_pilot_used_at_the_rate_that_was_offered()
         topologies=(TopologySample(topology=topology.id, offered=200.0, throughput=100.0),),
     )
     at = FrozenMap({each.task: Slot("s1", 6700) for each in tasks})
-    told = piloted(now, Observation(cluster=now.cluster, topologies=now.topologies, assignment=at, metrics=metrics))
+    seen = Observation(cluster=now.cluster, topologies=now.topologies, assignment=at, metrics=metrics)
+    told = piloted(now, seen)
     used = {each.id: each.demand.cpu for each in told.topologies[0].components}
     assert used["views"] == 20.0
     assert used["visitors"] == {each.id: each.demand.cpu for each in topology.components}["visitors"]
     assert [each.cpu for each in told.metrics.nodes] == [10.0, 10.0]
+    # What was told of a pilot is what tasks use at the rate that is offered; what was declared is less.
+    assert burned(told, seen) == {"burned": 1.0}
+    halved = [attrs.evolve(each, demand=Resources(cpu=each.demand.cpu / 2)) for each in told.topologies[0].components]
+    other = attrs.evolve(told, topologies=(attrs.evolve(told.topologies[0], components=tuple(halved)),))
+    assert burned(other, seen)["burned"] > 1.5
+    assert burned(Request(), seen) == {}
 
 
 def test_the_deputy_asks_the_scheduler_whose_turn_it_is() -> None:
@@ -161,6 +168,7 @@ def test_a_sweep_on_a_real_cluster_has_both_placements_and_leaves_nothing(java, 
         assert each["latency_p50"] <= each["latency_p95"] <= each["latency_p99"]
         assert each["completed"] == pytest.approx(each["throughput"] / each["offered"])
         assert each["warm_up"] == 15.0
+    assert plus["burned"] > 0
     if own["apart"]:
         # By the interfaces' counters: what workers report crosses nodes, and what does not stays off the network.
         assert plus["bytes_between"] < 0.2 * own["bytes_between"]

@@ -16,7 +16,7 @@ from headworks.cli.main import headworks
 from headworks.model import FrozenMap
 from headworks_lab.evidence.model import Interval
 from headworks_lab.measure.interval import interval
-from headworks_lab.sweeps.charts import LEFT, SHARED, WIDTH, bars, brief, middle, sweep_page
+from headworks_lab.sweeps.charts import LEFT, SHARED, WIDTH, bars, brief, middle, misjudged, sweep_page
 from headworks_lab.sweeps.experiments import Experiment, ExperimentOutcome, Sweep, connected, drawn, sized, try_out
 from headworks_lab.sweeps.sweep import RESULTS, summary, sweep
 from plugin_folder import GOOD, install
@@ -136,6 +136,15 @@ def test_figures_of_a_real_engine_have_intervals_and_say_whether_times_compare()
     assert "2 Mbit/s" in page
     assert SHARED not in page
     assert escape(SHARED) in sweep_page(real_cell(apart=0.0), 20.0)
+
+
+def test_a_plan_for_another_load_than_ran_is_told():
+    def cells(*times):
+        return [cell for each in times for cell in real_cell(burned=each)]
+
+    assert misjudged(cells(0.91, 1.09)) == misjudged(()) == ""
+    assert misjudged(cells(0.5, 1.05)).startswith("In 1 of 2 rows tasks used 0.50 times the CPU")
+    assert "In 2 of 2 rows tasks used 0.50 to 1.20 times" in sweep_page(cells(0.5, 1.2), 20.0)
 
 
 def test_means_are_over_seeds_and_in_the_page(found):

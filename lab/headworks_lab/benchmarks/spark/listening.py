@@ -18,9 +18,8 @@ import statistics
 import time
 from typing import TYPE_CHECKING
 
-import psutil
-
 from headworks.cli.output import console, table
+from headworks_lab.measure.figures import processor_seconds
 from headworks_spark.driver.gateway import running_gateway
 from headworks_spark.driver.listening import EventQueue
 from headworks_spark.driver.session import ONE_JOB, session
@@ -43,13 +42,7 @@ def cpu(cluster: LocalSpark) -> float:
     """CPU seconds so far of this process, the driver's JVM, and every process of the cluster."""
     pids = {os.getpid(), running_gateway().proc.pid}
     pids |= {pid for daemon in cluster.daemons for pid in daemon.members()}
-    return sum(map(_cpu, pids))
-
-
-def _cpu(pid: int) -> float:
-    with contextlib.suppress(psutil.NoSuchProcess):
-        return sum(psutil.Process(pid).cpu_times()[:4])
-    return 0.0
+    return sum(map(processor_seconds, pids))
 
 
 def listening_threads() -> float:
@@ -96,12 +89,12 @@ def taken(spark: SparkSession) -> tuple[int, float, float]:
     heard, history, events = EventQueue(spark.sparkContext, CAPACITY), History(), 0
     job(spark)
     time.sleep(2.0)
-    before, own = _cpu(running_gateway().proc.pid), time.process_time()
+    before, own = processor_seconds(running_gateway().proc.pid), time.process_time()
     while texts := heard.take():
         for event in filter(None, map(parse, texts)):
             history.add(event)
             events += 1
-    own, driver = time.process_time() - own, _cpu(running_gateway().proc.pid) - before
+    own, driver = time.process_time() - own, processor_seconds(running_gateway().proc.pid) - before
     heard.close()
     return events, driver, own
 
