@@ -32,7 +32,7 @@ from headworks.control.guards import (
 from headworks.control.journal import Counts, NoJournal, Outcome, Round, compare_assignments, now, without_missing_tasks
 from headworks.control.knowledge import KnowledgeFile
 from headworks.control.priorities import Draining, Priorities
-from headworks.control.recheck import is_void, recheck
+from headworks.control.recheck import Rechecked, is_void, recheck, way_back
 from headworks.documents import digest, unstructure
 from headworks.errors import DocumentError, EngineEndedError, EngineWaitsError, HeadworksError
 from headworks.model import (
@@ -329,13 +329,26 @@ class Loop:
     def _take_back(self, request: Request, why: str) -> Round:
         trial = self._memory.trial
         receipt = Receipt(undo=trial.undo, undo_parallelism=trial.undo_parallelism) if trial else Receipt()
-        after = {**request.assignment, **receipt.undo}
-        host, engine, target = self._host, self._control.engine, self._target
+        # A way back is no longer than the way there, which was within the limit.
+        free = attrs.evolve(request, limits=attrs.evolve(request.limits, max_moves=None))
         try:
-            undone = self._draining.execute(request, after, lambda: host.rollback(engine, target, receipt))
+            plan = way_back(request, receipt)
+            act = functools.partial(self._where_it_holds, free, plan, functools.partial(self._go_back, receipt))
+            undone = self._draining.execute(request, plan.assignment, act)
+        except EngineEndedError as error:
+            return self._end("ended", str(error), request=request)
         except Exception as error:  # noqa: BLE001 - an executor
             return self._end("failed", f"{why}; and taking it back failed: {_say(error)}", request=request)
-        return self._end("undone" if undone.done else "failed", why, request=request, receipt=undone)
+        why = f"{why}; {_held_no_more(undone)}" if undone.dropped else why
+        void = is_void(plan, undone.dropped)
+        outcome: Outcome = "waiting" if void else "undone" if undone.done else "failed"
+        return self._end(outcome, why, request=request, receipt=undone)
+
+    def _go_back(self, receipt: Receipt, left: Rechecked) -> Receipt:
+        places = left.plan.assignment  # of tasks whose way back is dropped: where they run
+        undo = {task: places[task] for task in receipt.undo if task in places}
+        kept = attrs.evolve(receipt, undo=FrozenMap(undo), undo_parallelism=left.plan.parallelism)
+        return self._host.rollback(self._control.engine, self._target, kept)
 
     def _plan(self, request: Request, verdict: Verdict) -> Round:
         control = self._control
@@ -374,7 +387,9 @@ class Loop:
         engine, host, target = self._control.engine, self._host, self._target
         try:
             warnings = tuple(host.preflight(engine, target, plan))
-            act = functools.partial(self._carry_out, seen["request"], plan)
+            act = functools.partial(
+                self._where_it_holds, seen["request"], plan, lambda left: host.execute(engine, target, left.plan)
+            )
             receipt = self._draining.execute(seen["request"], plan.assignment, act)
         except EngineEndedError as error:
             return self._end("ended", str(error), **seen)
@@ -387,14 +402,11 @@ class Loop:
             return self._end("waiting", f"no move holds any more: {_some(receipt.dropped)}", **seen)
         return self._verify(plan, seen, done)
 
-    def _carry_out(self, request: Request, plan: Plan) -> Receipt:
+    def _where_it_holds(self, request: Request, plan: Plan, act: Callable[[Rechecked], Receipt]) -> Receipt:
         """Carry out what holds of a plan on the engine as it is at this moment."""
-        engine, host, target = self._control.engine, self._host, self._target
-        looked = host.look(engine, target)
-        if looked is None:
-            return host.execute(engine, target, plan)
-        left = recheck(plan, request, looked)
-        receipt = Receipt() if is_void(plan, left.dropped) else host.execute(engine, target, left.plan)
+        looked = self._host.look(self._control.engine, self._target)
+        left = Rechecked(plan=plan) if looked is None else recheck(plan, request, looked)
+        receipt = Receipt() if is_void(plan, left.dropped) else act(left)
         return attrs.evolve(receipt, dropped=left.dropped)
 
     def _undo(self, receipt: Receipt, seen: dict[str, Any]) -> Round:
@@ -421,7 +433,7 @@ class Loop:
         if unseen := len(receipt.unseen):
             message = f"{check.hits} of {check.asked} tasks are assigned where asked; nothing reports {unseen} of them"
         if receipt.dropped:
-            message = f"{message}; {len(receipt.dropped)} hold no more: {_some(receipt.dropped)}"
+            message = f"{message}; {_held_no_more(receipt)}"
         return self._end("missed" if check.missed else done, message, check=check, **seen)
 
     def _observe(self, when: str = "") -> Observation:
@@ -435,6 +447,10 @@ class Loop:
 
     def _end(self, outcome: Outcome, message: str, **seen: Any) -> Round:
         return Round(number=self._number, outcome=outcome, message=message, notes=self._notes, **seen)
+
+
+def _held_no_more(receipt: Receipt) -> str:
+    return f"{len(receipt.dropped)} hold no more: {_some(receipt.dropped)}"
 
 
 def _some(dropped: Mapping[str, str]) -> str:

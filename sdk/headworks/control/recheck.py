@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import attrs
 import numpy as np
 
-from headworks.model import FrozenMap, Plan, Status
+from headworks.model import FrozenMap, Move, MoveKind, Plan, Status
 from headworks.model.parts import known_metrics, without_topologies
-from headworks.model.scaling import rescaled
+from headworks.model.scaling import rescaled, with_instances
 from headworks.model.validate import check_request
 from headworks.problem import Problem
 from headworks.problem.plan.check import check_plan
@@ -23,7 +23,7 @@ from headworks.problem.room.moves import order_moves
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from headworks.model import Observation, Reason, Request, Slot, Topology
+    from headworks.model import Observation, Reason, Receipt, Request, Slot, Topology
     from headworks.problem.room.moves import Route
 
 
@@ -55,6 +55,21 @@ def recheck(plan: Plan, request: Request, seen: Observation) -> Rechecked:
         return Rechecked(plan=plan)
     check_request(now)
     return _Recheck(plan, request, now).result()
+
+
+def way_back(request: Request, receipt: Receipt) -> Plan:
+    """The plan that undoes another one by its receipt; tasks that the request does not have are left out."""
+    known = {f"{each.id}/{part.id}" for each in request.topologies for part in each.components}
+    counts = {name: count for name, count in receipt.undo_parallelism.items() if name in known}
+    tasks = {task.id for each in with_instances(request, counts).topologies for task in each.tasks()}
+    before = request.assignment
+    after = {task: slot for task, slot in {**before, **receipt.undo}.items() if task in tasks}
+    moves = tuple(
+        Move(kind=MoveKind.MIGRATE, task=task, source=before.get(task), target=slot)
+        for task, slot in sorted(after.items())
+        if before.get(task) != slot
+    )
+    return Plan(assignment=FrozenMap(after), moves=moves, parallelism=FrozenMap(counts))
 
 
 def is_void(plan: Plan, dropped: Mapping[str, str]) -> bool:

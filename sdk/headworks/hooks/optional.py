@@ -92,7 +92,7 @@ class EngineSpec:
     def headworks_look(self, target: Any) -> Observation:  # type: ignore[empty-body]
         """Return nodes, topologies and places of tasks as they are now. Optional; light: waits for nothing.
 
-        It is called just before a plan is carried out. The loop drops what no longer holds of the plan, and names it in
+        It is called just before a plan is carried out or undone. The loop drops what no longer holds, and names it in
         `Receipt.dropped`. Leave out measurements. Without this hook, the whole plan is carried out.
         """
 

@@ -1,4 +1,4 @@
-"""Races between a plan and its moves, thousands of them: the engine changes after it was observed.
+"""Races between a plan, or its way back, and the moves, thousands of them: the engine changes after it was observed.
 
 The engine is one in memory. It does what it is told, one move after the other, and notes what it should not be told.
 """
@@ -15,7 +15,20 @@ from headworks.control.guards import Guards, Memory, remember
 from headworks.control.loop import Control, Loop
 from headworks.control.recheck import as_it_is
 from headworks.hooks import Description, hookimpl
-from headworks.model import FrozenMap, Limits, Node, Observation, Receipt, Request, Resources, Slot, Status, Topology
+from headworks.model import (
+    FrozenMap,
+    Limits,
+    Metrics,
+    Node,
+    Observation,
+    Receipt,
+    Request,
+    Resources,
+    Slot,
+    Status,
+    Topology,
+    TopologySample,
+)
 from headworks.plugins.host import PluginHost
 from headworks.problem import Problem
 from headworks.testing.instances.build import SeededDice, constrained
@@ -93,6 +106,18 @@ class Places:
         if self.at != plan.assignment:
             yield "the moves do not lead to the assignment"
 
+    def put_back(self, undo):
+        """Put tasks back; sentences on what none of them should do."""
+        first = {name: self.used(name) for name in self.nodes}
+        self.at |= undo
+        missing = [f"there is no {slot} or no {task}" for task, slot in undo.items() if not self.knows(task, slot)]
+        yield from missing
+        for slot in () if missing else set(undo.values()):
+            yield from self._overloads(slot, first[slot.node])
+
+    def knows(self, task, slot):
+        return task in self.part and self.exists(slot)
+
     def _overloads(self, slot, first):
         have = self.nodes[slot.node].capacity
         for name, amount in self.used(slot.node).items():
@@ -109,6 +134,8 @@ class World:
     seen: Observation
     meanwhile: object = None
     before: FrozenMap = FrozenMap()
+    latency: float = 10.0
+    undo: FrozenMap = FrozenMap()
     faults: list = attrs.Factory(list)
     told: int = 0
 
@@ -122,16 +149,17 @@ class Racing:
 
     @hookimpl
     def headworks_observe(self, target, window):
-        return target.seen
+        samples = tuple(TopologySample(topology=each.id, latency=target.latency) for each in target.seen.topologies)
+        return attrs.evolve(target.seen, metrics=Metrics(window=window, topologies=samples))
 
     @hookimpl
     def headworks_preflight(self, target, plan):
-        target.seen = target.meanwhile(target.seen)
-        target.before = target.seen.assignment
         return ()
 
     @hookimpl
     def headworks_look(self, target):
+        target.seen = target.meanwhile(target.seen)
+        target.before = target.seen.assignment
         return target.seen
 
     @hookimpl
@@ -140,10 +168,15 @@ class Racing:
         places, undo = Places(target.seen), target.seen.assignment
         target.faults += list(places.walk(plan))
         target.seen = attrs.evolve(target.seen, assignment=FrozenMap(places.at))
+        target.undo = undo
         return Receipt(undo=undo)
 
     @hookimpl
     def headworks_rollback(self, target, receipt):
+        target.told += 1
+        places = Places(target.seen)
+        target.faults += list(places.put_back(receipt.undo))
+        target.seen = attrs.evolve(target.seen, assignment=FrozenMap(places.at))
         return Receipt()
 
 
@@ -275,12 +308,8 @@ def somewhere(dice, asked):
     return room.node_of
 
 
-def raced(dice, number, host, scheduler):
-    """A round in which the engine changes between plan and moves, and the engine; None where no plan is carried out."""
-    seen = started(dice, number)
-    if seen is None:
-        return None
-    world = World(seen)
+def happens(dice):
+    """What happens to an engine: one to three events."""
     events = dice.choices(EVENTS, k=dice.choice((1, 1, 2, 3)))
 
     def meanwhile(now):
@@ -288,29 +317,73 @@ def raced(dice, number, host, scheduler):
             now = event(dice, now) if now.cluster.nodes else now
         return now
 
-    world.meanwhile = meanwhile
+    return meanwhile
+
+
+def begun(dice, number, host, scheduler, **guards):
+    """A loop on an engine, with a plan for it; None where not all tasks fit."""
+    seen = started(dice, number)
+    if seen is None:
+        return None
+    world = World(seen)
     scheduler.node_of = somewhere(dice, Request.of(seen))
     limits = Limits(slowdown=None, max_moves=dice.choice((None, None, 3)))
-    control = Control(scheduler="decided", engine="racing", guards=Guards(cooldown=0.0, goal=None), limits=limits)
-    done = Loop(host, control, world).round()
+    guarded = Guards(cooldown=0.0, settle=1, **guards)
+    control = Control(scheduler="decided", engine="racing", guards=guarded, limits=limits)
+    return Loop(host, control, world), world
+
+
+def raced(dice, *which):
+    """A round in which the engine changes between plan and moves, and the engine; None where no plan is carried out."""
+    found = begun(dice, *which, goal=None)
+    if found is None:
+        return None
+    loop, world = found
+    world.meanwhile = happens(dice)
+    done = loop.round()
     return None if done.receipt is None else (done, world)
+
+
+def raced_back(dice, *which):
+    """The same of a round that undoes the plan of the round before."""
+    found = begun(dice, *which, goal="latency")
+    if found is None:
+        return None
+    loop, world = found
+    world.meanwhile = lambda now: now
+    if loop.round().outcome != "executed":
+        return None
+    world.meanwhile, world.latency, world.told = happens(dice), 1000.0, 0
+    return loop.round(), world
+
+
+def check_places(done, world, asked):
+    """All that has to hold of places after a race."""
+    after = world.seen.assignment
+    assert world.faults == []
+    assert (world.told == 0) == (done.outcome == "waiting")
+    # Each place is there, or dropped by name, and then its task is where it was. A round that waits tells nothing.
+    for task, slot in asked.items():
+        stays = task in done.dropped or done.outcome == "waiting"
+        assert after.get(task) == (world.before.get(task) if stays else slot)
+    # Nobody else's task has moved or ended.
+    assert all(after[task] == slot for task, slot in world.before.items() if task not in asked)
+    assert world.before.keys() <= after.keys()
+    now = as_it_is(done.request, attrs.evolve(world.seen, assignment=world.before))
+    assert broken_constraints(now, after) == ()
+
+
+def check_back(done, world):
+    """All that has to hold after a race on the way back; nothing is insisted on."""
+    assert done.outcome in ("undone", "waiting"), done.message
+    check_places(done, world, world.undo)
+    assert remember(Memory(), done, Guards(), now=0.0).asked == {}
 
 
 def check(done, world):
     """All that has to hold after a race."""
-    after, plan = world.seen.assignment, done.plan
     assert done.outcome in ("executed", "waiting"), done.message
-    assert world.faults == []
-    assert (world.told == 0) == (done.outcome == "waiting")
-    # Each place is there, or dropped by name, and then its task is where it was. A round that waits tells nothing.
-    for task, slot in plan.assignment.items():
-        stays = task in done.dropped or done.outcome == "waiting"
-        assert after.get(task) == (world.before.get(task) if stays else slot)
-    # Nobody else's task has moved or ended.
-    assert all(after[task] == slot for task, slot in world.before.items() if task not in plan.assignment)
-    assert world.before.keys() <= after.keys()
-    now = as_it_is(done.request, attrs.evolve(world.seen, assignment=world.before))
-    assert broken_constraints(now, after) == ()
+    check_places(done, world, done.plan.assignment)
     # What is insisted on is there: no wish is left of a task or a slot that is gone.
     places = Places(world.seen)
     asked = remember(Memory(), done, Guards(goal=None), now=0.0).asked
@@ -320,15 +393,16 @@ def check(done, world):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("case", cases(range(10), always=1))
-def test_no_race_overloads_a_node_breaks_a_rule_or_leaves_a_wish(case):
+@pytest.mark.parametrize(("race", "checked"), [(raced, check), (raced_back, check_back)], ids=["there", "back"])
+def test_no_race_overloads_a_node_breaks_a_rule_or_leaves_a_wish(race, checked, case):
     scheduler = Decided()
     host = PluginHost().with_plugin("racing", Racing()).with_plugin("decided", scheduler)
     dice, number, made, ends = random.Random(case), 0, 0, Counter()
     while made < RACES:
         number += 1
-        found = raced(dice, number, host, scheduler)
+        found = race(dice, number, host, scheduler)
         if found is not None:
-            check(*found)
+            checked(*found)
             made += 1
-            ends[found[0].outcome, bool(found[0].dropped)] += 1
-    assert min(ends["executed", False], ends["executed", True], ends["waiting", True]) > RACES / 100, ends
+            ends[found[0].outcome != "waiting", bool(found[0].dropped)] += 1
+    assert min(ends[True, False], ends[True, True], ends[False, True]) > RACES / 100, ends

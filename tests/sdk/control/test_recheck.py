@@ -20,6 +20,7 @@ from headworks.model import (
     Receipt,
     Request,
     TaskSample,
+    TopologySample,
 )
 from headworks.plugins.host import PluginHost
 from headworks.problem import Problem
@@ -29,6 +30,7 @@ from memory_engine import Engine, Judge, Machine
 from small_requests import at, component, node, request, topology
 
 RUNNING = {"t/c/0": "a", "t/c/1": "a"}
+DONE = {"t/c/0": at("b"), "t/c/1": at("c")}
 NEWCOMER = topology("new", component("c", 2))
 
 
@@ -295,6 +297,71 @@ def test_an_engine_that_contradicts_itself_is_told_nothing():
     assert done.outcome == "failed"
     assert "'t/c/0' is no task" in done.message
     assert "execute" not in target.calls
+
+
+def taken_back(change):
+    """The round that undoes a plan, while which the engine changes, and the engine; tasks went from a to b and c."""
+    target = Machine(observed(metrics=latency(10.0)))
+    made = loop(target, Looked(lambda seen: seen, change), Judge([1, 2]), goal="latency", settle=1)
+    assert made.round().outcome == "executed"
+    target.seen = attrs.evolve(target.seen, metrics=latency(900.0))
+    return made, target
+
+
+def latency(milliseconds):
+    return Metrics(topologies=(TopologySample(topology="t", latency=milliseconds),))
+
+
+class Looked(Changing):
+    """The engine in memory, which changes each time before it is looked at."""
+
+    @hookimpl
+    def headworks_preflight(self, target, plan):
+        return ()
+
+    @hookimpl
+    def headworks_look(self, target):
+        target.seen = self.changes.pop(0)(target.seen)
+        return target.seen
+
+
+def test_tasks_whose_way_back_holds_no_more_stay_and_are_named_and_the_others_go_back():
+    made, target = taken_back(with_places(_1="b"))
+    done = made.round()
+    why = "it was moved to b:6700 since it was observed"
+    assert (done.outcome, done.receipt.dropped) == ("undone", {"t/c/1": why})
+    assert target.seen.assignment == {"t/c/0": at("a"), "t/c/1": at("b")}
+    assert done.message.endswith(f"after round 1; 1 hold no more: t/c/1 ({why})")
+
+
+def test_a_way_back_of_which_nothing_holds_waits_and_is_gone_with_its_node():
+    made, target = taken_back(without_node("a"))
+    done = made.round()
+    assert (done.outcome, set(done.receipt.dropped.values())) == ("waiting", {"node a is gone"})
+    assert "rollback" not in target.calls
+    # The nodes are others by now, so that the plan is no more to be judged by figures from before.
+    assert made.round().outcome not in ("waiting", "undone")
+
+
+def test_a_way_back_for_which_others_took_the_room_is_tried_again():
+    made, target = taken_back(with_newcomer("a", "a"))
+    done = made.round()
+    assert (done.outcome, set(done.receipt.dropped.values())) == ("waiting", {"there is no room left in a:6700"})
+    assert target.seen.assignment == {**DONE, "new/c/0": at("a"), "new/c/1": at("a")}
+
+
+def test_a_way_back_on_an_engine_that_has_not_changed_is_taken_whatever_it_overloads():
+    made, target = taken_back(lambda seen: seen)
+    less = tuple(attrs.evolve(each, capacity=node("a", 1.0).capacity) for each in target.seen.cluster.nodes)
+    target.seen = attrs.evolve(target.seen, cluster=attrs.evolve(target.seen.cluster, nodes=less))
+    assert (made.round().outcome, target.seen.assignment) == ("undone", observed().assignment)
+
+
+def test_an_application_that_ended_meanwhile_has_no_way_back():
+    def ends(seen):
+        raise EngineEndedError("no query runs any more")
+
+    assert taken_back(ends)[0].round().outcome == "ended"
 
 
 def test_what_is_dropped_from_a_reminder_is_not_insisted_on():
