@@ -25,6 +25,7 @@ from headworks.problem import Problem
 from headworks.samples.store import read_states
 from headworks_spark.plugin import Spark
 from patience import PATIENCE
+from shadowed import acted, check_in_shadow
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -147,6 +148,18 @@ def test_what_made_traffic_worse_is_undone_on_the_running_query(target, query):
     done = made.round()
     assert (done.outcome, done.receipt) == ("waiting", None)
     assert "made things worse before" in done.message
+
+
+def test_each_observation_of_rounds_that_act_gives_the_same_plan_in_shadow(target, tmp_path):
+    packed, spread = Told(), Told()
+    packed.nodes = HOSTS[:1]
+    host = PluginHost.load(["spark", "dstorm"]).with_plugin("packed", packed).with_plugin("spread", spread)
+    guards, limits = Guards(cooldown=0.0, gain=0.0), Limits(deadline=60.0, slowdown=None)
+    control = Control(scheduler="packed", engine="spark", window=0.5, guards=guards, limits=limits)
+    rounds = acted(host, control, target, tmp_path, ("packed", "spread", "dstorm", "packed"))
+    assert sum(done.outcome in ("executed", "missed") for done, _ in rounds) >= 2, rounds
+    for done, seen in rounds:
+        check_in_shadow(host, control, done, seen)
 
 
 def test_tasks_whose_places_were_lost_are_asked_again(target):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import attrs
 import pytest
 
+from headworks.control.guards import Guards
 from headworks.control.loop import Control, Loop
 from headworks.hooks import Description, hookimpl
 from headworks.model import Component, FrozenMap, Kind, Limits, Plan, Resources, Slot, Stream, Topology
@@ -17,12 +18,14 @@ from headworks_storm.install.submit import submit_description
 from headworks_storm.local.cluster import SupervisorSpec
 from headworks_storm.workload.describe import Load, describe
 from patience import PATIENCE
+from shadowed import acted, check_in_shadow
 from storm_cluster import RELEASE
 from storm_movers import Mover
 from storm_words import all_run, eventually
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
     from headworks.model import Observation, Receipt
     from headworks_storm.target import StormTarget
@@ -170,6 +173,18 @@ class TestRealCluster:
         assert stored(running) == before
         everything = running.service.target
         eventually(lambda: dict(everything.watch.alive(everything.rounds.latest(PATIENCE))) == before)  # type: ignore[union-attr]
+
+    def test_each_observation_of_rounds_that_act_gives_the_same_plan_in_shadow(
+        self, running: ServedCluster, tmp_path: Path
+    ) -> None:
+        node = min(each.node for each in stored(running).values())
+        host = running.host.with_plugin("mover", Mover(sorted(stored(running))[:1], node))
+        guards = Guards(cooldown=0.0, gain=0.0)
+        control = Control(scheduler="mover", engine="storm", window=1.0, guards=guards, limits=Limits(deadline=60.0))
+        rounds = acted(host, control, running.service.target, tmp_path, ("mover", "dstorm", "mover"))
+        assert "executed" in [done.outcome for done, _ in rounds]
+        for done, seen in rounds:
+            check_in_shadow(host, control, done, seen)
 
     def test_a_topology_without_hooks_costs_nobody_a_move(self, running: ServedCluster) -> None:
         target, conf = running.service.target, {"topology.auto.task.hooks": [], "topology.metrics.reporters": []}

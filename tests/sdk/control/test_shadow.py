@@ -10,12 +10,13 @@ import pytest
 from headworks.control.guards import Guards
 from headworks.control.journal import FileJournal, Round, read_journal
 from headworks.control.loop import Control, Loop
-from headworks.documents import digest, dumps, fingerprint, restore
+from headworks.documents import dumps, fingerprint, restore
 from headworks.model import Flow, Limits, Metrics, Observation, Status, TaskSample
 from headworks.plugins.host import PluginHost
 from headworks.problem import Problem
 from memory_engine import Engine, Machine
 from random_requests import random_request
+from shadowed import check_in_shadow
 
 ROUNDS = 200
 SCHEDULERS = ("dstorm", "otd")
@@ -54,11 +55,11 @@ def drifted(dice, seen):
     return attrs.evolve(seen, metrics=Metrics(window=10.0, tasks=tasks, flows=flows))
 
 
-def loop(host, scheduler, target, journal=None, keep=None, **more):
+def control_of(scheduler):
     guards = Guards(cooldown=0.0, goal=None, gain=0.0)
     # A search that is cut short by a clock may end anywhere: these have time.
-    control = Control(scheduler=scheduler, engine="memory", limits=Limits(deadline=600.0, fill=0.8), seed=3, **more)
-    return Loop(host, attrs.evolve(control, guards=guards), target, journal, keep=keep)
+    limits = Limits(deadline=600.0, fill=0.8)
+    return Control(scheduler=scheduler, engine="memory", limits=limits, seed=3, guards=guards)
 
 
 @pytest.mark.slow
@@ -66,7 +67,8 @@ def loop(host, scheduler, target, journal=None, keep=None, **more):
 def test_every_observation_of_an_acting_run_gives_the_same_plan_in_shadow(tmp_path, scheduler):
     host = PluginHost.load([scheduler]).with_plugin("memory", Engine())
     target, dice, kept = engine(1), random.Random(7), []
-    acting = loop(host, scheduler, target, FileJournal(tmp_path / "journal"), kept.append)
+    control = control_of(scheduler)
+    acting = Loop(host, control, target, FileJournal(tmp_path / "journal"), keep=kept.append)
     observations = []
     for _ in range(ROUNDS):
         target.seen = drifted(dice, target.seen)
@@ -77,11 +79,7 @@ def test_every_observation_of_an_acting_run_gives_the_same_plan_in_shadow(tmp_pa
     assert len(rounds) == ROUNDS
     assert sum(each.outcome == "executed" for each in rounds) >= ROUNDS / 4
     for done, seen in zip(rounds, observations, strict=True):
-        alone = Machine(seen)
-        shadow = loop(host, scheduler, alone, shadow=True).round(replan=True)
-        assert shadow.plan.provenance.request == digest(done.request)
-        assert fingerprint(dumps(shadow.plan)) == fingerprint(dumps(done.plan)), done.number
-        assert "execute" not in alone.calls
+        check_in_shadow(host, control, done, seen)
 
 
 @pytest.mark.parametrize("scheduler", [*SCHEDULERS, "dstorm-plus"])
@@ -90,6 +88,7 @@ def test_two_clusters_that_are_started_alike_get_the_same_first_plan(scheduler):
     one = drifted(random.Random(5), engine(1).seen)
     cluster = attrs.evolve(one.cluster, nodes=one.cluster.nodes[::-1])
     other = attrs.evolve(one, cluster=cluster, topologies=one.topologies[::-1])
-    first, second = (loop(host, scheduler, Machine(seen)).round(replan=True) for seen in (one, other))
+    control = control_of(scheduler)
+    first, second = (Loop(host, control, Machine(seen)).round(replan=True) for seen in (one, other))
     assert first.plan.provenance.request == second.plan.provenance.request
     assert fingerprint(dumps(first.plan)) == fingerprint(dumps(second.plan))
