@@ -51,7 +51,8 @@ def with_headroom(request: Request, ask: Callable[[Request], Plan]) -> Plan:
     if _is_enough(request, plan) or any(each.code == "deadline" for each in plan.reasons):
         return plan
     whole = _within(request, 1.0, 1.0, ask)
-    if plan.status is not Status.HELD and plan.scores.unplaced <= whole.scores.unplaced:
+    as_many = plan.status is not Status.HELD and plan.scores.unplaced <= whole.scores.unplaced
+    if as_many and not _is_slow(request, plan):
         return _bearing_more(request, share, plan, whole)
     return _fuller(request, share, whole, ask) if whole.status is Status.OK else whole
 
@@ -129,8 +130,18 @@ def _smaller(node: Node, share: float) -> Node:
 
 
 def _is_enough(request: Request, plan: Plan) -> bool:
-    """Check whether a plan within the share places every task, and bears the load."""
-    return plan.status is Status.OK and _done(request, plan) >= 1
+    """Check whether a plan within the share places every task, bears the load, and keeps batches short."""
+    return plan.status is Status.OK and _done(request, plan) >= 1 and not _is_slow(request, plan)
+
+
+def _is_slow(request: Request, plan: Plan) -> bool:
+    """Check whether batches take longer than they may on all of the CPU.
+
+    A share of it may have no room for what the engine itself would do, and then there is no limit within the share.
+    """
+    problem = Problem.of(rescaled(request, plan))
+    limit = problem.slowdown
+    return limit is not None and limit.exceeded(problem.node_of(plan.assignment))
 
 
 def _done(request: Request, plan: Plan) -> float:
@@ -172,14 +183,15 @@ def _fuller(request: Request, share: float, whole: Plan, ask: Callable[[Request]
     for _ in range(HALVINGS):
         middle = (low + high) / 2
         plan = _within(request, middle, FURTHER, ask)
-        if plan.status is Status.OK:
+        if plan.status is Status.OK and not _is_slow(request, plan):
             best, high = max(plan, best, key=lambda each: _borne(request, each, share)), middle
         else:
             low = middle
     name, problem = best.provenance.scheduler, Problem.of(rescaled(request, best))
     fullest = fullest_cpu(problem, problem.node_of(best.assignment), best.input_rate)
+    short = "" if problem.slowdown is None else " with batches as short as limits.slowdown asks for"
     message = (
-        f"{name} finds no place for every task within {share:.0%} of each node's CPU (limits.fill), and fills one to "
-        f"{fullest:.0%}; add a node for more headroom"
+        f"{name} finds no place for every task{short} within {share:.0%} of each node's CPU (limits.fill), and fills "
+        f"one to {fullest:.0%}; add a node for more headroom"
     )
     return _said(best, Reason(code=FULLER, subject=name, message=message, resource="cpu", need=fullest, have=share))

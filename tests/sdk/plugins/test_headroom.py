@@ -158,3 +158,24 @@ def test_what_runs_is_planned_with_headroom_and_a_request_by_itself_is_not():
 
     assert Control(scheduler="even", engine="sim").limits.fill == FILL
     assert Request().limits.fill is None
+
+
+@pytest.mark.parametrize("name", ["dstorm-plus", "even"])
+def test_batches_are_no_longer_where_the_share_has_no_room_for_what_the_engine_would_do(name):
+    """At 85 % of the CPU no share of 80 % has a limit on batches."""
+    parts = (
+        component("read", 4, 15.0, kind=Kind.SPOUT, rate=100.0),
+        component("split", 8, 30.0, selectivity=9.0),
+        component("count", 8, 37.0),
+    )
+    streams = (Stream(source="read", target="split"), Stream(source="split", target="count"))
+    nodes = [
+        attrs.evolve(node(name), capacity=Resources(cpu=cpu, memory=9_999.0))
+        for name, cpu in (("a", 400.0), ("b", 200.0), ("c", 100.0))
+    ]
+    asked = request(nodes, [attrs.evolve(topology("t", *parts, streams=streams), sequential=True)])
+    asked = attrs.evolve(asked, limits=Limits(deadline=20.0, fill=0.8, slowdown=1.0))
+    plan, problem = HOST.schedule(name, asked), Problem.of(asked)
+    assert plan.scores.unplaced == 0
+    assert not problem.slowdown.exceeded(problem.node_of(plan.assignment))
+    assert fuller(plan)
