@@ -14,19 +14,21 @@ import click
 from platformdirs import user_state_path
 
 from headworks.cli.output import json_option, log_json_option, say
-from headworks.cli.parameters import Address
+from headworks.cli.parameters import Address, KafkaTopic, kafka_conf_option, with_settings
 from headworks.errors import EngineError, HeadworksError, how_to_install
 from headworks_local.private_files import SecretFile, read_or_make_secret
 from headworks_manager.commands import database_option
-from headworks_manager.kafka.address import TOPIC, KafkaTopic, read_settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from contextlib import AbstractContextManager
 
+    from headworks.cli.parameters import TopicAddress
     from headworks_local.http_server import HttpServer
     from headworks_manager.database.store import Store
 
+TOPIC = "headworks-triggers"
+"""Default of the topic: one that programs can be told once."""
 PORT = 7780
 """Default of the port: one that programs can be told once."""
 KEPT = 100_000
@@ -53,15 +55,11 @@ SHOWN = 4096
 )
 @click.option(
     "--kafka",
-    type=KafkaTopic(),
+    type=KafkaTopic(TOPIC),
     metavar="BOOTSTRAP[/TOPIC]",
     help=f"Take triggers from a Kafka topic, too: HOST:PORT[,HOST:PORT...][/TOPIC], by default /{TOPIC}.",
 )
-@click.option(
-    "--kafka-conf",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="File with settings of Kafka's client, by librdkafka's names, a NAME=VALUE a line: of TLS, of SASL.",
-)
+@kafka_conf_option("librdkafka's")
 @click.option(
     "--keep-history",
     type=click.IntRange(min=1),
@@ -76,7 +74,7 @@ SHOWN = 4096
 def serve(
     listen: tuple[str, int],
     token: Path | None,
-    kafka: KafkaTopic.Where | None,
+    kafka: TopicAddress | None,
     kafka_conf: Path | None,
     keep_history: int,
     database: str | None,
@@ -133,7 +131,7 @@ def _http(
 @contextlib.contextmanager
 def _kafka(
     use: Callable[[], AbstractContextManager[Store]],
-    where: KafkaTopic.Where | None,
+    where: TopicAddress | None,
     conf: Path | None,
     tell: Callable[[Mapping[str, Any]], None],
 ) -> Iterator[threading.Event]:
@@ -147,8 +145,8 @@ def _kafka(
         from headworks_manager.kafka.intake import Intake
     except ModuleNotFoundError as error:
         raise EngineError(f"{error.name} is not installed: {how_to_install('kafka')}") from None
-    settings = read_settings(conf) if conf is not None else {}
-    with Intake(Topic(where.bootstrap, where.topic, settings), use, tell) as intake:
+    topic = Topic(where.bootstrap, where.topic, with_settings(where, conf).settings)
+    with Intake(topic, use, tell) as intake:
         say(f"triggers come from {where.topic} at {where.bootstrap}, too")
         yield intake.ended
 

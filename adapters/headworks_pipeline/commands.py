@@ -13,14 +13,15 @@ import click
 from platformdirs import user_cache_path
 
 from headworks.cli.output import emit, json_option, say, table, wide_option
-from headworks.cli.parameters import FiniteRange, PathOrUrl
-from headworks.errors import EngineError
+from headworks.cli.parameters import FiniteRange, KafkaTopic, PathOrUrl, kafka_conf_option, with_settings
 from headworks.samples.objects import is_url
 from headworks_pipeline.hadoop import SCHEMES, place_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from contextlib import AbstractContextManager
 
+    from headworks.cli.parameters import TopicAddress
     from headworks.model.knowledge import Knowledge
     from headworks_pipeline.reporting.report import RunReport
     from headworks_pipeline.run import Opener, PipelineJob
@@ -182,11 +183,7 @@ def _on_spark(
     as_json: bool,
 ) -> bool:
     """Run in a session that is there from the beginning, once or as a stream; whether a threshold is broken."""
-    # numpy and cattrs cost 0.3 s, which a list of commands does not need.
-    from headworks_pipeline.session import LOCAL, SessionConfig, session
-
-    log = user_cache_path("headworks") / "pipeline" if is_url(output) else Path(output)
-    with session(SessionConfig(**{**place, "master": place["master"] or LOCAL}), log) as spark:
+    with _session(place, output) as spark:
         made = job(samples=place_of(samples, spark), output=place_of(output, spark))
         if streams:
             return _stream(spark, made, interval, as_json=as_json)
@@ -194,6 +191,15 @@ def _on_spark(
         from headworks_pipeline.tables.on_spark import OnSpark
 
         return _once(made, lambda _work: contextlib.nullcontext(OnSpark(spark)), as_json=as_json)
+
+
+def _session(place: Mapping[str, Any], output: str) -> AbstractContextManager[Any]:
+    """A session whose log goes to the output, or to the user's cache if that is on other machines."""
+    # pyarrow costs 0.2 s, which a list of commands does not need.
+    from headworks_pipeline.session import LOCAL, SessionConfig, session
+
+    log = user_cache_path("headworks") / "pipeline" if is_url(output) else Path(output)
+    return session(SessionConfig(**{**place, "master": place["master"] or LOCAL}), log)
 
 
 def _refuse_urls(samples: str, output: str, given: Sequence[str]) -> None:
@@ -225,15 +231,42 @@ def _stream(spark: Any, job: PipelineJob, interval: float | None, *, as_json: bo
         if update.hours:
             _show(update, knowledge, report, as_json=as_json)
 
-    query = follow(spark, job, interval=interval, done=done, tell=say)
-    try:
-        query.awaitTermination()
-    except Exception as error:  # noqa: BLE001 - py4j and PySpark raise a dozen kinds
-        raise EngineError(f"the stream ended: {str(error).partition(chr(10))[0]}") from None
-    finally:
-        with contextlib.suppress(Exception):  # Ctrl-C may have come to the JVM as well
-            query.stop()
+    follow(spark, job, interval=interval, done=done, tell=say)
     return bool(broken)
+
+
+@pipeline.command("receive")
+@click.argument("topic", type=KafkaTopic())
+@click.argument("samples", type=PathOrUrl(exists=False))
+@place_options
+@kafka_conf_option("Java's")
+@click.option("--follow", type=FiniteRange(min=0.1), metavar="SECONDS", help="Stay, and read every so many seconds.")
+@json_option
+def receive_command(
+    *,
+    topic: TopicAddress,
+    samples: str,
+    kafka_conf: Path | None,
+    follow: float | None,
+    as_json: bool,
+    **place: Any,
+) -> None:
+    """Write the samples of a Kafka TOPIC to the folder SAMPLES, each once, as a stream of Spark.
+
+    TOPIC is kafka://HOST:PORT[,HOST:PORT...]/TOPIC, as `--samples` of `headworks run` and `serve storm` takes it. Learn
+    from the folder by `headworks pipeline run SAMPLES`.
+    """
+    # pyarrow and cattrs cost 0.3 s, which a list of commands does not need.
+    from headworks_pipeline.receive import Received, receive
+
+    received = Received()
+    _refuse_urls(samples, "", [])
+    with _session(place, samples) as spark:
+        receive(spark, with_settings(topic, kafka_conf), place_of(samples, spark), interval=follow, received=received)
+    emit(attrs.asdict(received), as_json=as_json)
+    say(f"{received.files} files and {received.states} states were written to {samples}")
+    if received.refused:
+        say(f"{received.refused} messages have no key of a file of samples, and were left out")
 
 
 @pipeline.command("compact")

@@ -24,7 +24,7 @@ from headworks_storm.nimbus.bridge import Bridge
 from headworks_storm.nimbus.rounds import Rounds
 from headworks_storm.peers.claim import claim
 from headworks_storm.peers.server import places, raise_limit
-from headworks_storm.samples.writer import MEGABYTES, SampleWriter
+from headworks_storm.samples.writer import MEGABYTES, SampleWriter, TopicAddress
 from headworks_storm.seats.moves import AT_ONCE, SeatMoves
 from headworks_storm.target import StormTarget
 from headworks_storm.workers.collector import CLIENTS, Collector
@@ -65,8 +65,8 @@ class ServiceSettings:
         collector: Address for the reports of workers (`headworks.collector`); None takes none.
         token: File with the secret of workers (`headworks.collector.token.file`), made if it is not there; by default
             `collector.token` beside the endpoint.
-        samples: Folder for the reports of workers, as Parquet; None writes none.
-        samples_mb: MB that it may hold; beyond, its oldest files go.
+        samples: Folder or topic for the reports of workers, as Parquet; None writes none.
+        samples_mb: MB that the folder may hold; beyond, its oldest files go.
         knowledge: File or folder of profiles and demands; None knows nothing.
         priorities: Plugin, and its address after a colon, that says what is how important; None leaves what topologies
             declare.
@@ -84,7 +84,7 @@ class ServiceSettings:
     port: int = 0
     collector: tuple[str, int] | None = None
     token: Path | None = None
-    samples: Path | None = None
+    samples: Path | TopicAddress | None = None
     samples_mb: int = MEGABYTES
     knowledge: Path | None = None
     priorities: str | None = None

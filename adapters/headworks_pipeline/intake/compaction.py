@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from headworks.errors import EngineError
-from headworks.samples.rows import VERSION
 from headworks.samples.store import MARK, arrow_schema
 from headworks_pipeline.hadoop import HadoopPath
 
@@ -143,7 +142,7 @@ def _small(hour: Path) -> Iterator[Path]:
         except (OSError, ArrowException):  # cut off: the pipeline says so
             continue
         # All columns in their types, or the file is left for the pipeline to judge.
-        if (schema.metadata or {}).get(MARK) == str(VERSION).encode() and schema.equals(arrow_schema()):
+        if (schema.metadata or {}).get(MARK) == arrow_schema().metadata[MARK] and schema.equals(arrow_schema()):
             yield file
 
 
@@ -163,7 +162,7 @@ def _merge(hour: Path, files: Sequence[Path], least: int) -> int:
     if len(found) < least:
         return 0
     lines, tables = list(found), list(found.values())
-    metadata = {MARK: str(VERSION).encode(), REPLACES: json.dumps(lines).encode()}
+    metadata = arrow_schema().metadata | {REPLACES: json.dumps(lines).encode()}
     name = f"{PREFIX}{hashlib.sha256(json.dumps(lines).encode()).hexdigest()[:16]}.parquet"
     # Rows of a task one after the other: names repeat, and compress to nothing.
     order = [(column, "ascending") for column in ("kind", "origin", "task", "target", "node", "number")]

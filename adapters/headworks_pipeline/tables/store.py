@@ -220,7 +220,8 @@ class Store:
     def _left(self, place: Place) -> bool:
         """Whether what no manifest names was left by a run that is over."""
         if isinstance(place, HadoopPath):
-            return all(each.stat().st_mtime < time.time() - OLD for each in place.walk())
+            files = place.walk()  # none is there yet where a run has just begun
+            return bool(files) and all(each.stat().st_mtime < time.time() - OLD for each in files)
         return True  # who holds the lock is alone
 
     def tidy(self, manifest: Manifest) -> None:

@@ -12,7 +12,7 @@ import click
 
 from headworks.cli.installed import plugins
 from headworks.cli.output import json_option, log_json_option, say
-from headworks.cli.parameters import Address, FiniteRange
+from headworks.cli.parameters import Address, FiniteRange, samples_options, with_settings
 from headworks.cli.request import option_option
 from headworks.cli.rounds import (
     BackgroundQueue,
@@ -31,6 +31,7 @@ from headworks_storm.cli.records import Records
 
 if TYPE_CHECKING:
     from headworks import PluginHost
+    from headworks.cli.parameters import TopicAddress
     from headworks.control.journal import Journal
     from headworks.control.loop import Control
     from headworks_storm.service import Service, ServiceSettings
@@ -57,11 +58,7 @@ def serve() -> None:
     type=click.Path(dir_okay=False, path_type=Path),
     help="File with the secret of workers; made if it is not there, by default beside the endpoint.",
 )
-@click.option(
-    "--samples",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Folder in which reports of workers are kept, as Parquet.",
-)
+@samples_options("reports of workers")
 @click.option(
     "--samples-mb",
     default=10_240,
@@ -108,7 +105,8 @@ def storm(
     port: int,
     collector: tuple[str, int] | None,
     token: Path | None,
-    samples: Path | None,
+    samples: Path | TopicAddress | None,
+    kafka_conf: Path | None,
     samples_mb: int,
     top_up: bool,
     patience: float | None,
@@ -139,7 +137,7 @@ def storm(
         port=port,
         collector=collector,
         token=token,
-        samples=samples,
+        samples=with_settings(samples, kafka_conf),
         samples_mb=samples_mb,
         knowledge=control.knowledge,
         priorities=control.priorities,
@@ -156,7 +154,9 @@ def storm(
     context.exit(1 if bad else 0)
 
 
-def _refuse_halves(samples: Path | None, collector: tuple[str, int] | None, home: Path | None, *, drain: bool) -> None:
+def _refuse_halves(
+    samples: Path | TopicAddress | None, collector: tuple[str, int] | None, home: Path | None, *, drain: bool
+) -> None:
     """Refuse options whose other half is missing."""
     if samples is not None and collector is None:
         raise click.UsageError("--samples keeps what workers report: give --collector HOST:PORT as well")

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
+    from headworks.samples.store import Sink
     from headworks_storm.nimbus.snapshot import Snapshot
     from headworks_storm.workers.reports import Report
 
@@ -28,23 +29,23 @@ ENGINE = "storm"
 
 
 def write_samples(
-    folder: Path, reports: Iterable[Report], snapshot: Snapshot, placed: Snapshot | None = None
+    sink: Sink, reports: Iterable[Report], snapshot: Snapshot, placed: Snapshot | None = None
 ) -> tuple[Path, ...]:
-    """Add reports to a folder of samples: one file for each hour in them, whole or not at all.
+    """Add reports to samples; see `headworks.samples.store.write_rows`.
 
     Args:
-        folder: Where `day=.../hour=...` are.
+        sink: Takes them.
         reports: What workers reported.
         snapshot: The round of Nimbus that names their tasks.
         placed: The same round with tasks in place of their seats; None where it has no seats.
 
     Returns:
-        The files.
+        The files in the folder.
 
     Raises:
-        EngineError: pyarrow is missing, or a file cannot be written.
+        EngineError: pyarrow is missing, or a file cannot be written or sent.
     """
-    return write_rows(folder, (row for report in reports for row in sample_rows(report, snapshot, placed)))
+    return write_rows(sink, (row for report in reports for row in sample_rows(report, snapshot, placed)))
 
 
 def sample_rows(report: Report, snapshot: Snapshot, placed: Snapshot | None = None) -> Iterator[dict[str, Any]]:

@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
+import attrs
 import click
 
 from headworks.samples.objects import is_url
+from headworks.samples.topic import SCHEME, read_settings
+from headworks.samples.topic import TopicAddress as TopicAddress  # commands name it
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+C = TypeVar("C", bound="Callable[..., Any]")
+S = TypeVar("S", bound=Path | TopicAddress | None)
 
 
 class Address(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.2
@@ -74,3 +84,68 @@ class PathOrUrl(click.ParamType):  # type: ignore[type-arg]  # generic from clic
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """The place as text."""
         return str(value) if is_url(str(value)) else str(self._path.convert(str(value), param, ctx))
+
+
+class KafkaTopic(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.2
+    """A Kafka topic as kafka://HOST:PORT[,HOST:PORT...]/TOPIC; with a default, scheme and topic may be left out."""
+
+    name = "topic"
+
+    def __init__(self, default: str = "") -> None:
+        """Take the topic of a text that names none."""
+        self._default = default
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> TopicAddress:
+        """The topic of a text, or of what was made of it already."""
+        if isinstance(value, TopicAddress):
+            return value
+        if not str(value).startswith(SCHEME) and not self._default:
+            self.fail(f"{value} is no topic: {SCHEME}HOST:PORT/TOPIC", param, ctx)
+        try:
+            return TopicAddress.parse(str(value).removeprefix(SCHEME), self._default)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+class FolderOrTopic(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.2
+    """A folder for samples, or a Kafka topic as kafka://HOST:PORT[,HOST:PORT...]/TOPIC."""
+
+    name = "folder or topic"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path | TopicAddress:
+        """The place of a text, or of what was made of it already."""
+        if isinstance(value, TopicAddress):
+            return value
+        if is_url(str(value)):
+            return KafkaTopic().convert(value, param, ctx)
+        return Path(str(click.Path(file_okay=False).convert(str(value), param, ctx)))
+
+
+def kafka_conf_option(names: str) -> Callable[[C], C]:
+    """The option for a file with settings of a client of Kafka, whose documents have their names."""
+    text = f"File with settings of Kafka's client, by {names} names, a NAME=VALUE a line: of TLS, of SASL."
+    return click.option("--kafka-conf", type=click.Path(exists=True, dir_okay=False, path_type=Path), help=text)
+
+
+def samples_options(kept: str) -> Callable[[C], C]:
+    """The options for the place of samples; `kept` says of what they are."""
+
+    def decorate(command: C) -> C:
+        text = f"Folder in which {kept} are kept, as Parquet, or a topic: kafka://HOST:PORT[,HOST:PORT...]/TOPIC."
+        return click.option("--samples", type=FolderOrTopic(), help=text)(kafka_conf_option("librdkafka's")(command))
+
+    return decorate
+
+
+def with_settings(samples: S, conf: Path | None) -> S:
+    """The place of samples; a topic has the settings of a file.
+
+    Raises:
+        UsageError: There is a file, and no topic.
+        DocumentError: The file cannot be read.
+    """
+    if conf is None:
+        return samples
+    if not isinstance(samples, TopicAddress):
+        raise click.UsageError(f"--kafka-conf is for a topic: give --samples {SCHEME}HOST:PORT/TOPIC")
+    return attrs.evolve(samples, settings=read_settings(conf))

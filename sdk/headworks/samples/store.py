@@ -4,27 +4,30 @@
 `headworks.samples.rows`, and
 `FOLDER/_states/TIME-DIGEST.json`: an observation document without figures, one for each change of cluster, topologies
 or assignment. A file appears whole or not at all, and is named after the windows in it: who writes the same ones again
-replaces it. `Retention` bounds the bytes of a folder.
+replaces it. `Retention` bounds the bytes of a folder. A Kafka topic takes the same files in messages.
 """
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
+import io
 import logging
 import os
 import time
 from collections import defaultdict
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import IO, TYPE_CHECKING, Any, Protocol
 
 import attrs
 
-from headworks.documents import canonical, loads, write
+from headworks.documents import canonical, dumps, loads, write
 from headworks.errors import EngineError, HeadworksError
 from headworks.model import Metrics, Observation, Request
 from headworks.samples.rows import COLUMNS, VERSION, rows_of
+from headworks.samples.topic import SampleTopic
+from headworks.samples.topic import TopicAddress as TopicAddress  # who opens a sink names it
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -39,6 +42,32 @@ MARK = b"headworks.samples"
 LEFT = 0.9
 """Part of the bytes that a folder may hold that stays when files go: if larger, a large folder is listed often; if
 smaller, many files go at once."""
+ROWS = 5000
+"""Rows of a message at most: some 200 KB. With more, a broker may refuse it; with fewer, each row costs more bytes."""
+Sink = Path | SampleTopic
+"""A folder, or a topic, that takes samples."""
+
+
+@contextlib.contextmanager
+def open_sink(where: Path | TopicAddress) -> Iterator[Sink]:
+    """A folder or a topic for samples; what is under way at the end of the block is waited for.
+
+    Raises:
+        EngineError: A library is missing, or there is no such topic.
+        DocumentError: Kafka's client does not take its settings.
+    """
+    arrow_schema()  # imports pyarrow now: a service that is told to end has seconds for its last samples
+    if isinstance(where, Path):
+        yield where
+        return
+    topic = SampleTopic(where)
+    try:
+        yield topic
+    finally:
+        try:
+            topic.close()
+        except EngineError as error:
+            LOG.warning("the last samples are lost: %s", error)
 
 
 def arrow_schema() -> Any:
@@ -53,35 +82,46 @@ def arrow_schema() -> Any:
     return pa.schema(fields, metadata={MARK: str(VERSION).encode()})
 
 
-def write_rows(folder: Path, rows: Iterable[dict[str, Any]]) -> tuple[Path, ...]:
-    """Add rows to a folder: one file for each hour in them, whole or not at all.
+def write_rows(sink: Sink, rows: Iterable[dict[str, Any]]) -> tuple[Path, ...]:
+    """Add rows to a folder, one file for each hour in them, whole or not at all; or send them to a topic.
 
     Returns:
-        The files.
+        The files in the folder.
 
     Raises:
-        EngineError: pyarrow is missing, or a file cannot be written.
+        EngineError: pyarrow is missing, or a file cannot be written or sent.
     """
     hours: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for row in rows:
         hours[f"{row['end']:day=%Y-%m-%d/hour=%H}"].append(row)
-    return tuple(_write(folder / hour, hours[hour]) for hour in sorted(hours))
+    if isinstance(sink, SampleTopic):
+        sink.put([each for hour in sorted(hours) for each in _messages(hour, hours[hour])])
+        return ()
+    return tuple(_write(sink / hour, hours[hour]) for hour in sorted(hours))
 
 
-def write_state(folder: Path, observation: Observation, end: float) -> Path:
-    """Write what an engine is at a moment, without what it did.
+def write_state(sink: Sink, observation: Observation, end: float) -> tuple[Path, ...]:
+    """Write or send what an engine is at a moment, without what it did.
 
     Args:
         end: End of the window, seconds since the epoch.
 
+    Returns:
+        The file in the folder.
+
     Raises:
         DocumentError: The file cannot be written.
+        EngineError: It cannot be sent.
     """
     state = attrs.evolve(observation, metrics=Metrics())
     moment = datetime.fromtimestamp(end, UTC)
-    file = folder / STATES / f"{moment.strftime(MOMENT)}-{state_digest(state)}.json"
+    name = f"{moment.strftime(MOMENT)}-{state_digest(state)}.json"
+    if isinstance(sink, SampleTopic):
+        sink.put([(f"{STATES}/{name}", dumps(state).encode())])
+        return ()
+    file = sink / STATES / name
     write(file, state)
-    return file
+    return (file,)
 
 
 class StateFile(Protocol):
@@ -129,11 +169,11 @@ def state_digest(observation: Observation) -> str:
 
 
 class Keeper:
-    """Keeps observations in a folder, as they come; what cannot be written is lost with a warning."""
+    """Keeps observations in a folder or a topic, as they come; what cannot be written is lost with a warning."""
 
-    def __init__(self, folder: Path, engine: str, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, sink: Sink, engine: str, clock: Callable[[], float] = time.time) -> None:
         """Remember where; `engine` is what is watched, `clock` tells seconds since 1970 (UTC) of its time."""
-        self._folder = folder
+        self._sink = sink
         self._engine = engine
         self._clock = clock
         self._origin = f"{os.uname().nodename}:{os.getpid()}:{time.time_ns()}"
@@ -148,7 +188,7 @@ class Keeper:
         self._number += 1
         rows = rows_of(observation, engine=self._engine, origin=self._origin, number=self._number, end=end)
         try:
-            write_rows(self._folder, rows)
+            write_rows(self._sink, rows)
             self.keep_state(observation, end)
         except (HeadworksError, ValueError) as error:
             LOG.warning("the samples of one window are lost: %s", error)
@@ -158,13 +198,14 @@ class Keeper:
 
         Raises:
             DocumentError: The file cannot be written.
+            EngineError: It cannot be sent.
         """
         digest = state_digest(observation)
         if digest == self._state:
             return ()
-        file = write_state(self._folder, observation, end)
+        files = write_state(self._sink, observation, end)
         self._state = digest
-        return (file,)
+        return files
 
 
 @attrs.frozen(order=True)
@@ -242,17 +283,25 @@ def _pyarrow() -> Any:
 
 
 def _write(folder: Path, rows: Sequence[dict[str, Any]]) -> Path:
-    schema = arrow_schema()
-    # pyarrow costs 0.2 s, and is an extra.
-    from pyarrow import Table, parquet
+    file = folder / f"{_stem(rows)}.parquet"
+    write_whole(file, lambda stream: _write_parquet(rows, stream))
+    return file
 
-    keys = sorted({(row["engine"], row["origin"], row["number"]) for row in rows})
-    file = folder / f"samples-{hashlib.sha256(repr(keys).encode()).hexdigest()[:16]}.parquet"
+
+def write_whole(file: Path, fill: Callable[[IO[bytes]], object]) -> None:
+    """Write a file, whole or not at all; its folder is made.
+
+    Args:
+        fill: Writes the content.
+
+    Raises:
+        EngineError: It cannot be written.
+    """
     draft = file.with_name(f".{file.name}.{os.getpid()}")
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        file.parent.mkdir(parents=True, exist_ok=True)
         with draft.open("wb") as stream:
-            parquet.write_table(Table.from_pylist(list(rows), schema), stream)
+            fill(stream)
             stream.flush()
             os.fsync(stream.fileno())
         draft.replace(file)
@@ -260,4 +309,26 @@ def _write(folder: Path, rows: Sequence[dict[str, Any]]) -> Path:
         with contextlib.suppress(OSError):
             draft.unlink()
         raise EngineError(f"the samples {file} cannot be written: {error.strerror or error}") from None
-    return file
+
+
+def _messages(hour: str, rows: Sequence[dict[str, Any]]) -> Iterator[tuple[str, bytes]]:
+    """Path and content of the files of an hour, none of which is too large for a broker."""
+    stem = _stem(rows)
+    for begin in range(0, len(rows), ROWS):
+        content = io.BytesIO()
+        _write_parquet(rows[begin : begin + ROWS], content)
+        yield f"{hour}/{stem}{f'-{begin // ROWS}' if begin else ''}.parquet", content.getvalue()
+
+
+def _stem(rows: Sequence[dict[str, Any]]) -> str:
+    """Names a file after the windows in it."""
+    keys = sorted({(row["engine"], row["origin"], row["number"]) for row in rows})
+    return f"samples-{hashlib.sha256(repr(keys).encode()).hexdigest()[:16]}"
+
+
+def _write_parquet(rows: Sequence[dict[str, Any]], stream: IO[bytes]) -> None:
+    schema = arrow_schema()
+    # pyarrow costs 0.2 s, and is an extra.
+    from pyarrow import Table, parquet
+
+    parquet.write_table(Table.from_pylist(list(rows), schema), stream)

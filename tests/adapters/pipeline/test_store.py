@@ -13,9 +13,10 @@ import pytest
 
 from headworks.errors import DocumentError, EngineError
 from headworks.model import FrozenMap
+from headworks_pipeline.hadoop import HadoopPath
 from headworks_pipeline.learning.learn import table
 from headworks_pipeline.tables.manifest import Hour, Manifest
-from headworks_pipeline.tables.store import Store
+from headworks_pipeline.tables.store import OLD, Store
 from tiers import cases
 
 
@@ -106,6 +107,21 @@ def test_a_file_that_somebody_removed_is_an_error_and_no_gap(tmp_path):
         store.read(lambda manifest: [each.read_text() for each in store.files(manifest, "cells")])
 
 
+@pytest.mark.spark
+def test_where_no_lock_holds_only_old_files_are_removed_and_no_empty_folder(tmp_path, spark):
+    """The folder of a run that has written no file yet is empty, and may be older than any file."""
+    before = time.time() - 2 * OLD
+    for name, moment in (("old", before), ("young", time.time()), ("empty", before)):
+        folder = tmp_path / "data" / name
+        (folder / "cells" / "_temporary").mkdir(parents=True)
+        if name != "empty":
+            (folder / "part.parquet").touch()
+        for each in (*folder.rglob("*"), folder):
+            os.utime(each, (moment, moment))
+    Store(folder=HadoopPath(f"file://{tmp_path}", spark)).tidy(Manifest())
+    assert sorted(each.name for each in (tmp_path / "data").iterdir()) == ["empty", "young"]
+
+
 @pytest.mark.parametrize("text", ["{", "[]", '{"version": 9, "hours": {}}', '{"version": 1, "hours": {"h": {}}}'])
 def test_a_manifest_that_is_none_is_named(tmp_path, text):
     (tmp_path / "manifests").mkdir()
@@ -119,7 +135,7 @@ import sys
 from pathlib import Path
 from headworks.model import FrozenMap
 from headworks_pipeline.tables.manifest import Hour
-from headworks_pipeline.tables.store import Store
+from headworks_pipeline.tables.store import OLD, Store
 store = Store(folder=Path(sys.argv[1]))
 with store.locked():
     print("ready", flush=True)
@@ -137,7 +153,7 @@ from pathlib import Path
 import pyarrow as pa
 from pyarrow import parquet
 from headworks_pipeline.tables.manifest import Hour
-from headworks_pipeline.tables.store import Store
+from headworks_pipeline.tables.store import OLD, Store
 store = Store(folder=Path(sys.argv[1]), grace=float(sys.argv[2]))
 hours = ("h0", "h1", "h2")
 with store.locked():

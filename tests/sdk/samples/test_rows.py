@@ -149,7 +149,7 @@ def test_a_keeper_that_cannot_write_warns_and_goes_on(tmp_path, caplog):
 
 
 def test_a_state_that_cannot_be_read_is_left_out(tmp_path, caplog):
-    file = write_state(tmp_path, observation(), NOON)
+    (file,) = write_state(tmp_path, observation(), NOON)
     assert file.name.startswith("20231115T120000.000000Z-")
     ((moment, state),) = read_states(tmp_path)
     assert (moment.timestamp(), dumps(state)) == (NOON, file.read_text())

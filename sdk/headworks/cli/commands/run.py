@@ -5,13 +5,13 @@ from __future__ import annotations
 import contextlib
 import sys
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from headworks.cli.installed import plugin_names, plugins
 from headworks.cli.output import json_option, log_json_option
+from headworks.cli.parameters import samples_options, with_settings
 from headworks.cli.request import option_option, scheduler_option
 from headworks.cli.rounds import (
     RoundTexts,
@@ -29,11 +29,13 @@ from headworks.plugins.own_process import native_to_stderr
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
     from threading import Event
 
     from headworks.control.journal import Round
     from headworks.control.loop import Control
     from headworks.plugins.host import PluginHost
+    from headworks.samples.topic import TopicAddress
 
 
 C = TypeVar("C", bound="Callable[..., Any]")
@@ -63,11 +65,7 @@ def _launch_option(name: str, metavar: str, text: str, *, multiple: bool = False
 @_launch_option("--conf", "NAME=VALUE", "Setting of the engine", multiple=True)
 @_launch_option("--packages", "COORDINATES", "Packages that the application needs")
 @_launch_option("--properties-file", "FILE", "File of settings")
-@click.option(
-    "--samples",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Folder in which measurements are kept, as Parquet.",
-)
+@samples_options("measurements")
 @journal_option
 @metrics_option
 @metrics_tasks_option
@@ -83,7 +81,8 @@ def command(
     scheduler: str,
     options: dict[str, Any],
     master: str | None,
-    samples: Path | None,
+    samples: Path | TopicAddress | None,
+    kafka_conf: Path | None,
     journal: Path | None,
     metrics: tuple[str, int] | None,
     metrics_tasks: int,
@@ -99,10 +98,9 @@ def command(
     """
     # numpy, cattrs and rich cost 0.2 s, which the list of commands does not need.
     from headworks.control.loop import Control, Loop
-    from headworks.samples.store import Keeper, arrow_schema
+    from headworks.samples.store import Keeper, open_sink
 
-    if samples is not None:
-        arrow_schema()
+    where = with_settings(samples, kafka_conf)
     host, launch = plugins(context), tuple(context.meta.get(__name__, ()))
     host.options(scheduler, options)
     control = make(Control, settings, engine=engine, scheduler=scheduler, options=options)
@@ -118,13 +116,14 @@ def command(
         if pace.rounds is None and hasattr(target, "wait"):
             raise click.UsageError(f"time on {engine} is not real, so its rounds would never end: give --rounds")
         moment = getattr(target, "moment", time.time)
-        keep = Keeper(samples, engine, moment).keep if samples is not None else None
+        keep = Keeper(sink, engine, moment).keep if sink is not None else None
         clock, wait = getattr(target, "clock", time.monotonic), getattr(target, "wait", time.sleep)
         loop = Loop(apart, control, target, recorded, keep=keep, clock=clock)
         return run_rounds(loop, pace, show=show, hear=heard.hear, wait=wait if ended is None else ended.wait)
 
     threads, processes = control.isolation == "thread", control.isolation == "process"
     with (
+        open_sink(where) if where is not None else contextlib.nullcontext() as sink,
         host.isolated(wanted=not threads, built_in=processes) as apart,
         watched(engine, apart, metrics, tasks=metrics_tasks) as heard,
     ):
