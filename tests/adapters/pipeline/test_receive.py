@@ -195,9 +195,11 @@ class TestTheSender:
 def test_a_mistake_in_where_samples_go_is_one_sentence(tmp_path, monkeypatch, place, more, said):
     monkeypatch.chdir(tmp_path)
     Path("CONF").write_text("no setting\n")
-    done = called("run", "--engine", "sim", "--samples", place, *more, "request.json")
-    assert done.returncode in {2, 4}
-    assert said in " ".join(done.stderr.split())
+    storm = ("storm", "--endpoint", "endpoint.json", "--collector", "127.0.0.1:0")
+    for words in (("run", "--engine", "sim"), ("serve", *storm)):
+        done = called(*words, "--samples", place, *more, *(["request.json"] if words[0] == "run" else []))
+        assert done.returncode in {2, 4}
+        assert said in " ".join(done.stderr.split()), words
 
 
 def test_a_message_that_comes_again_changes_no_file(tmp_path):
