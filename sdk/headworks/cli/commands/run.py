@@ -100,13 +100,12 @@ def command(
     from headworks.control.loop import Control, Loop
     from headworks.samples.store import Keeper, open_sink
 
-    where = with_settings(samples, kafka_conf)
     host, launch = plugins(context), tuple(context.meta.get(__name__, ()))
     host.options(scheduler, options)
     control = make(Control, settings, engine=engine, scheduler=scheduler, options=options)
     _refuse_without_effect(host, engine, control, launch)
     pace, recorded, stdout = make(Pace, settings), make_journal(journal), sys.stdout
-    texts = RoundTexts(as_json=as_json)
+    texts, where = RoundTexts(as_json=as_json), with_settings(samples, kafka_conf)
 
     def rounds(target: Any, ended: Event | None = None) -> int:
         def show(done: Round) -> None:
