@@ -155,9 +155,10 @@ def test_stages_that_wait_for_the_same_run_side_by_side():
     assert problem.batches[0].seconds(np.array([0, 0, 0])) == 3
 
 
+@pytest.mark.parametrize("narrow", ["x", "y"])
 @pytest.mark.parametrize("even", [True, False])
-def test_bytes_from_other_nodes_are_taken_in_first(even):
-    """Two maps on x send 50 bytes/s to each of two reduces; y takes in 100 bytes/s."""
+def test_bytes_from_other_nodes_are_sent_and_taken_in_first(even, narrow):
+    """Two maps on x send 50 bytes/s to each of two reduces; y takes in 100 bytes/s, or x sends as many."""
     parts = chain(component("a", 2, cpu=100.0), component("b", 2, cpu=100.0))
     pairs = [Flow(source=f"t/a/{i}", target=f"t/b/{j}", bytes=50.0) for i in range(2) for j in range(2)]
     stream = attrs.evolve(parts.streams[0], rate=2.0, tuple_bytes=100.0)
@@ -165,7 +166,7 @@ def test_bytes_from_other_nodes_are_taken_in_first(even):
     other = topology("u", component("k", 2, cpu=0.0))
     metrics = Metrics(flows=(own,)) if even else Metrics(flows=tuple(pairs))
     topologies = [attrs.evolve(parts, streams=(stream,)), other] if even else [parts, other]
-    nodes = [node("x", 400.0), attrs.evolve(node("y", 400.0), bandwidth=100.0)]
+    nodes = [attrs.evolve(node(name, 400.0), bandwidth=100.0 if name == narrow else None) for name in "xy"]
     problem = Problem.of(request(nodes, topologies, metrics=metrics))
     (batch,) = problem.batches
     at = {"x": [0, 0, 0, 0, 0, 0], "one": [0, 0, 0, 1, 0, 0], "both": [0, 0, 1, 1, 0, 0]}

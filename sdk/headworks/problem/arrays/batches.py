@@ -1,7 +1,7 @@
 """Micro-batches: stages of a topology one after another, each as long as its slowest node.
 
 A node runs the tasks of a stage in waves over its cores (list scheduling in order of the tasks, Graham 1966), and first
-fetches what they read from other nodes.
+fetches what they read from other nodes, as fast as both send and take in.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Batch:
         cores: int64 (m,), tasks that each node runs at once.
         speed: float64 (m,), CPU seconds that a core of each node gets done in a second: 1 where that is not known, and
             less on a node that has a part of a core.
-        bandwidth: float64 (m,), bytes/s that each node takes in, inf where that is not known.
+        bandwidth: float64 (m,), bytes/s that each node takes in, and sends, inf where that is not known.
         demand: float64 (n,), CPU points of each task on each core that it has, measured where that was done. A task has
             as many cores as the component with most threads.
         state: float64 (n,), bytes of state of each task.
@@ -130,7 +130,10 @@ class Batch:
         return whole
 
     def _fetch(self, tasks: Ints, node_of: Ints) -> Floats:
-        """Seconds in which each node takes in what a stage reads from other nodes, float64 (m,)."""
+        """Seconds in which each node takes in what a stage reads from other nodes, float64 (m,).
+
+        A task reads from all tasks before it, so it waits for the node that takes longest to send.
+        """
         m, traffic = len(self.cores), self.traffic
         if traffic.unit != "bytes/s" or np.isinf(self.bandwidth).all():
             return np.zeros(m)
@@ -139,14 +142,17 @@ class Batch:
         sparse, blocks = traffic.sparse, traffic.blocks
         source, target = node_of[sparse.sources], node_of[sparse.indices]
         far = reads[sparse.indices] & (target >= 0) & (source >= 0) & (source != target)
-        size = np.zeros(m)
-        np.add.at(size, target[far], sparse.rate[far])
+        come, sent = np.zeros(m), np.zeros(m)
+        np.add.at(come, target[far], sparse.rate[far])
+        np.add.at(sent, source[far], sparse.rate[far])
         for a0, a1, b0, b1, rate in blocks:
             if b1 > b0 and reads[b0]:
                 senders, readers = (_count(node_of[first:last], m) for first, last in ((a0, a1), (b0, b1)))
-                size += rate * readers * (senders.sum() - senders)
-        seconds: Floats = size / traffic.scale * self.interval / self.bandwidth
-        return seconds
+                come += rate * readers * (senders.sum() - senders)
+                sent += rate * senders * (readers.sum() - readers)
+        slowest = (sent / self.bandwidth).max(initial=0.0)
+        units: Floats = np.where(come > 0, np.maximum(come / self.bandwidth, slowest), 0.0)
+        return units / traffic.scale * self.interval
 
 
 def _count(nodes: Ints, m: int) -> Floats:
