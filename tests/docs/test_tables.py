@@ -140,6 +140,19 @@ def test_readme_says_what_the_cells_of_storm_say():
     assert "It lost in two." in said
 
 
+def test_the_cells_of_spark_are_those_of_the_benchmark_and_their_ratios_are_right():
+    page = (ROOT / "docs" / "results.md").read_text()
+    cells = [each for each in CELLS["spark"] if each.topologies == 1]
+    rows = [line.split("|")[1:-1] for line in page.splitlines() if re.match(r"\| \d \| \d+ % \| \d/", line)]
+    assert [(float(row[1].strip(" %")) / 100, float(row[3])) for row in rows] == [
+        (each.load, each.rate) for each in cells
+    ]
+    for row in rows:
+        own, ours = map(float, row[7].split(":"))
+        assert float(row[6]) == pytest.approx(float(row[5]) / float(row[4]), abs=0.01)
+        assert float(row[8]) == pytest.approx(own / ours, abs=0.01)
+
+
 def test_the_tables_of_the_clusters_have_a_row_for_every_scheduler_and_storm_s_own():
     found = dict(tables(block("clusters")))
     assert tuple(found) == clusters.NAMES
