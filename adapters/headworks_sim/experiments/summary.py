@@ -104,7 +104,7 @@ class Summary:
 def without(found: Sequence[Summary]) -> str:
     """Words that say what was left out, beginning with a comma; "" if nothing was."""
     seconds = max(summary.warm_up for summary in found)
-    return f", without a warm-up of {seconds:,.0f} s" if seconds else ""
+    return f", after a warm-up of {seconds:,.0f} s" if seconds else ""
 
 
 def summarise(

@@ -96,7 +96,7 @@ def misjudged(cells: Sequence[Cell]) -> str:
 def left_out(cells: Sequence[Cell]) -> str:
     """Words that say which warm-up was left out, beginning with a comma; "" if none was."""
     lengths = sorted({cell.means.get(WARM_UP, 0.0) for cell in cells} - {0.0})
-    return f", without a warm-up of {' or '.join(f'{each:g}' for each in lengths)} s" if lengths else ""
+    return f", after a warm-up of {' or '.join(f'{each:g}' for each in lengths)} s" if lengths else ""
 
 
 def shown(cells: Sequence[Cell]) -> tuple[str, ...]:

@@ -159,7 +159,7 @@ def test_means_are_over_seeds_and_in_the_page(found):
     assert sum(cell.means["throughput"] for cell in cells if cell.scheduler == "even") / 2 == pytest.approx(mean)
     page = sweep_page(cells, 30.0)
     assert page.count("<svg") >= 4
-    assert "8 simulated experiments of 30 s, without a warm-up of 60 s." in page
+    assert "8 simulated experiments of 30 s, after a warm-up of 60 s." in page
     assert "warm_up" not in page
 
 
@@ -179,9 +179,7 @@ def test_the_table_of_a_workload_says_once_what_all_its_rows_have(tmp_path):
     sweep(SMALL, tmp_path)
     done = CliRunner().invoke(headworks, ["sweep", *words, "--seconds", "30", "--one-process", "-O", str(tmp_path)])
     assert done.exit_code == 0, done.output
-    said = (
-        "dstorm:linear: medians over seeds, and their 95 % intervals, without a warm-up of 60 s; network: own; runs: 2"
-    )
+    said = "dstorm:linear: medians over seeds, and their 95 % intervals, after a warm-up of 60 s; network: own; runs: 2"
     assert " ".join(done.stdout.split()).startswith(said)
     told = [row.split()[:2] for row in done.stdout.splitlines() if row.startswith((" even", " dstorm"))]
     assert told == [["dstorm", "own"], ["even", "own"], ["dstorm", "4"], ["even", "4"]]
