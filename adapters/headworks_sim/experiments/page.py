@@ -54,16 +54,20 @@ def simulation_page(
     """
     table = report.Table(columns=tuple(columns), rows=tuple(tuple(row) for row in rows))
     length = max(summary.duration for summary in found)
-    picture = report.Panel(title="Over time", svg=curves(found, trace), caption=_caption(trace))
+    first, *more = (curves_svg([_panel(title, value, found)], _marks(trace)) for title, value in FIGURES)
+    picture = report.Panel(title="Over time", svg=first, more=tuple(more), caption=_caption(trace))
     intro = [f"{request}, {length:,.0f} simulated seconds{without(found)}.", INTRO]
     return report.page("Headworks: schedulers in simulated time", intro, [table, picture])
 
 
 def curves(found: Sequence[Summary], trace: Trace | None) -> str:
     """The figures of experiments of equal duration over time, as SVG; events of the trace are dashed lines."""
+    return curves_svg([_panel(title, value, found) for title, value in FIGURES], _marks(trace))
+
+
+def _marks(trace: Trace | None) -> list[tuple[float, str]]:
     events = trace.events if trace and len(trace.events) <= MARKS else ()
-    marks = [(each.time, " ".join(map(str, (each.kind, each.subject, each.value or "")))) for each in events]
-    return curves_svg([_panel(title, value, found) for title, value in FIGURES], marks)
+    return [(each.time, " ".join(map(str, (each.kind, each.subject, each.value or "")))) for each in events]
 
 
 def _panel(title: str, value: Callable[[CurvePoint], float | None], found: Sequence[Summary]) -> CurvePanel:

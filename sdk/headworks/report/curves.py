@@ -15,9 +15,9 @@ from headworks.report.placement import svg
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-WIDTH, HEIGHT = 1040, 170
+WIDTH, HEIGHT = 560, 170
 """Size of a panel in user units of SVG; a page scales them."""
-LEFT, RIGHT, TOP, BOTTOM, KEY = 64, 16, 24, 26, 24
+LEFT, RIGHT, TOP, BOTTOM, KEY = 64, 26, 24, 26, 24
 """Margins of a panel for its axis, title and times; height of the key above all of them."""
 TICKS = 4
 """Lines of a panel above zero. With more, their numbers overlap."""
@@ -86,7 +86,7 @@ def _panel(panel: CurvePanel, end: float, marks: Sequence[tuple[float, str]], *,
     for curve in panel.curves:
         yield from _line(curve, end, top)
     if last:
-        step = round_up(end / 10)
+        step = round_up(end / 6)
         for tick in range(int(end / step + 1e-9) + 1):
             yield text(_x(step * tick, end), HEIGHT - BOTTOM + 16, f"{step * tick:,.4g} s", "middle", "load")
 

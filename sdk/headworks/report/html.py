@@ -2,38 +2,35 @@
 
 from __future__ import annotations
 
+import itertools
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from headworks.problem import Problem
 from headworks.report.format import CONSTRAINT_COLUMNS, bound_text, comparison_cells, constraint_rows, repair_rows
 from headworks.report.placement import placement_svg
+from headworks.report.style import BASE
 from headworks.report.trade_offs import trade_offs_svg
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from headworks.api import Comparison
     from headworks.model import Request
 
-STYLE = """
-:root { color-scheme: light dark; --ink: #1d2733; --soft: #5c6b7a; --paper: #fcfcfa; --card: #ffffff; --line: #d7dde3; }
-@media (prefers-color-scheme: dark) {
-  :root { --ink: #e4e9ee; --soft: #9aa8b5; --paper: #14181d; --card: #1c2229; --line: #36404a; }
-}
-body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper);
-  max-width: 1080px; margin: 2rem auto; padding: 0 1rem; }
-h1 { font-size: 1.6rem; margin-bottom: .2rem; } h2 { font-size: 1.15rem; margin: 2rem 0 .4rem; }
-p { max-width: 46rem; } p.soft { color: var(--soft); }
-.scroll { overflow-x: auto; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; background: var(--card); }
-caption { text-align: left; color: var(--soft); padding: .3rem 0; }
-th, td { padding: .35rem .5rem; white-space: nowrap; border-bottom: 1px solid var(--line); text-align: right; }
-th:first-child, td:first-child { text-align: left; }
-figure { margin: .5rem 0 1.5rem; overflow-x: auto; } figcaption { color: var(--soft); }
+STYLE = (
+    BASE
+    + """
+p.notes { color: var(--soft); max-width: none; font-size: .9rem; margin: .2rem 0; }
+.panels { display: flex; flex-wrap: wrap; gap: 0 1.5rem; }
+section { max-width: 100%; }
+figure { margin: .5rem 0 1.5rem; overflow-x: auto; }
+figure.many { display: flex; flex-wrap: wrap; gap: .5rem 1.5rem; }
+figcaption { color: var(--soft); contain: inline-size; flex-basis: 100%; }
 svg { max-width: 100%; height: auto; }
+svg.wide { min-width: 46rem; }
 svg text { font: 12px system-ui, sans-serif; fill: var(--ink); }
 svg .name { font-weight: 600; } svg .load, svg .flow { fill: var(--soft); font-size: 11px; }
 svg .flow { paint-order: stroke; stroke: var(--paper); stroke-width: 4px; }
@@ -41,9 +38,9 @@ svg .task { fill: #ffffff; font-size: 11px; }
 svg .node { fill: var(--card); stroke: var(--line); stroke-width: 1.5; }
 svg .band { fill: none; stroke: #b3453f; stroke-opacity: .45; }
 svg .free { fill: none; stroke: var(--line); } svg .tick { stroke: var(--line); }
-td.text, th.text { text-align: left; white-space: normal; min-width: 7rem; } p.notes { color: var(--soft); }
-p.notes { max-width: none; font-size: .9rem; margin: .2rem 0; }
+@media (max-width: 40rem) { figure.many svg text { font-size: 15px; } }
 """
+)
 
 
 REPAIR_COLUMNS = ("scheduler", "component", "decided", "planned", "why", "tasks")
@@ -63,22 +60,28 @@ class Table:
 
 @attrs.frozen(kw_only=True)
 class Panel:
-    """A picture under a heading."""
+    """A picture under a heading; those in `more` are beside it where there is room."""
 
     title: str
     svg: str
+    more: tuple[str, ...] = ()
     caption: str = ""
 
 
 def page(title: str, intro: Sequence[str], parts: Iterable[Table | Panel]) -> str:
     """One HTML page."""
     paragraphs = "".join(f"<p>{escape(text)}</p>" for text in intro)
-    body = "".join(_table(part) if isinstance(part, Table) else _panel(part) for part in parts)
+    body = "".join(_panels(some) if panels else "".join(map(_table, some)) for panels, some in _runs(parts))
     return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
         f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{STYLE}</style></head>'
         f"<body><h1>{escape(title)}</h1>{paragraphs}{body}</body></html>\n"
     )
+
+
+def _runs(parts: Iterable[Table | Panel]) -> Iterator[tuple[bool, Iterator[Any]]]:
+    """Tables and panels in their order: whether it is panels that follow, and these."""
+    return itertools.groupby(parts, lambda part: isinstance(part, Panel))
 
 
 def _table(table: Table) -> str:
@@ -93,12 +96,20 @@ def _table(table: Table) -> str:
     notes = "".join(f'<p class="notes">{escape(note)}</p>' for note in table.notes)
     title = f"<h2>{escape(table.title)}</h2>" if table.title else ""
     head = f"<thead><tr>{cells('th', table.columns)}</tr></thead>"
-    return f'{title}<div class="scroll"><table>{caption}{head}<tbody>{rows}</tbody></table></div>{notes}'
+    name = escape(table.title or table.caption or "Figures")
+    region = f'<div class="scroll" tabindex="0" role="region" aria-label="{name}">'
+    return f"{title}{region}<table>{caption}{head}<tbody>{rows}</tbody></table></div>{notes}"
+
+
+def _panels(panels: Iterable[Panel]) -> str:
+    return f'<div class="panels">{"".join(map(_panel, panels))}</div>'
 
 
 def _panel(panel: Panel) -> str:
     caption = f"<figcaption>{escape(panel.caption)}</figcaption>" if panel.caption else ""
-    return f"<h2>{escape(panel.title)}</h2><figure>{panel.svg}{caption}</figure>"
+    look = ' class="many"' if panel.more else ""
+    pictures = "".join((panel.svg, *panel.more))
+    return f'<section><h2>{escape(panel.title)}</h2><figure{look} tabindex="0">{pictures}{caption}</figure></section>'
 
 
 def comparison_page(comparison: Comparison, request: Request) -> str:

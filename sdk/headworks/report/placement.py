@@ -25,6 +25,8 @@ TASKS = 400
 BANDS = 5
 """Up to so many boxes in one row, the traffic between nodes is drawn; otherwise each box tells its own."""
 
+WIDEST = 600.0
+"""Units of width from which a picture scrolls in a narrow window: smaller text could not be read."""
 WIDTH, CELL, GAP, PAD, LINE, HEAD = 1060, 26, 4, 10, 18, 40
 
 
@@ -62,10 +64,11 @@ def placement_svg(problem: Problem, assignment: FrozenMap[str, Slot]) -> str:
 
 
 def svg(width: float, height: float, parts: Iterable[str], label: str) -> str:
-    """One SVG element; `label` is for who cannot see it."""
+    """One SVG element; `label` is for who cannot see it. A wide one scrolls in a narrow page."""
+    look = 'class="wide" ' if width > WIDEST else ""
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" width="{width:g}" font-size="11" '
-        f'font-family="system-ui, sans-serif" role="img" aria-label="{escape(label)}">{"".join(parts)}</svg>'
+        f'{look}font-family="system-ui, sans-serif" role="img" aria-label="{escape(label)}">{"".join(parts)}</svg>'
     )
 
 

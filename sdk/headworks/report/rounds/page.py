@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from headworks.errors import DocumentError
 from headworks.report.rounds.scene import moved, scene, summary, why
+from headworks.report.style import BASE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -41,8 +42,9 @@ circle is what the plan of the round before promised.</p><div id="chart"></div><
 
 
 def asset(name: str) -> str:
-    """The text of `rounds.css` or `rounds.js`."""
-    return (resources.files("headworks.report.rounds") / "assets" / name).read_text(encoding="utf-8")
+    """The text of `rounds.css`, which begins with the look of all pages, or of `rounds.js`."""
+    text = (resources.files("headworks.report.rounds") / "assets" / name).read_text(encoding="utf-8")
+    return BASE + text if name.endswith(".css") else text
 
 
 def skeleton(title: str, said: str, head: str, tail: str) -> str:
