@@ -6,6 +6,8 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.apache.spark.SparkContext;
+import org.apache.spark.resource.ResourceProfile;
+import org.apache.spark.resource.TaskResourceRequest;
 import org.apache.spark.scheduler.SparkListener;
 import org.apache.spark.scheduler.SparkListenerExecutorAdded;
 import org.apache.spark.scheduler.SparkListenerExecutorRemoved;
@@ -23,6 +25,7 @@ import scala.Option;
 final class ExecutorProfiles extends SparkListener {
     private final SparkContext context;
     private final Map<String, Integer> profiles = new ConcurrentHashMap<String, Integer>();
+    private final Map<String, Integer> cores = new ConcurrentHashMap<String, Integer>();
     /** Attribute of an executor: `SPARK_EXECUTOR_ATTRIBUTE_NODE` in its environment. */
     private static final String NODE = "NODE";
     private final Map<String, String> nodes = new ConcurrentHashMap<String, String>();
@@ -38,6 +41,7 @@ final class ExecutorProfiles extends SparkListener {
 
     private void note(String executor, ExecutorInfo info) {
         profiles.put(executor, Integer.valueOf(info.resourceProfileId()));
+        cores.put(executor, Integer.valueOf(info.totalCores()));
         Option<?> node = info.attributes().get(NODE);
         if (node.isDefined()) {
             locate(info.executorHost(), (String) (Object) node.get());
@@ -67,6 +71,7 @@ final class ExecutorProfiles extends SparkListener {
 
     public void onExecutorRemoved(SparkListenerExecutorRemoved event) {
         profiles.remove(event.executorId());
+        cores.remove(event.executorId());
     }
 
     /** Note the node of a host; an address that another node has now is that one's alone. */
@@ -108,5 +113,24 @@ final class ExecutorProfiles extends SparkListener {
     boolean fits(String executor, int profile) {
         Integer own = (Integer) profiles.get(executor);
         return own == null || context.resourceProfileManager().canBeScheduled(profile, own.intValue());
+    }
+
+    /** Tasks of a profile that an executor can run at once; 0 while nothing is known of it. */
+    int slots(String executor, int profile) {
+        Integer own = (Integer) cores.get(executor);
+        TaskResourceRequest cpus = (TaskResourceRequest) (Object) resources(profile).get(ResourceProfile.CPUS());
+        double each = cpus == null ? Double.parseDouble(context.conf().get("spark.task.cpus", "1")) : cpus.amount();
+        // Newer versions allow a part of a core.
+        return own == null ? 0 : (int) (own.intValue() / each + 1e-6);
+    }
+
+    /** True if tasks of a profile need nothing but cores, such as no GPU. */
+    boolean needsCoresAlone(int profile) {
+        Map<?, ?> resources = resources(profile);
+        return resources.size() == (resources.containsKey(ResourceProfile.CPUS()) ? 1 : 0);
+    }
+
+    private Map<?, ?> resources(int profile) {
+        return context.resourceProfileManager().resourceProfileFromId(profile).taskResourcesJMap();
     }
 }

@@ -46,6 +46,7 @@ public final class Placement {
         busyWait();
         hold();
         executorWait();
+        PolicyChoice.announce(context.conf());
     }
 
     /** The tasks of a stage that has places; null if the stage is left to Spark. */
@@ -53,7 +54,12 @@ public final class Placement {
         String scope = null;
         try {
             scope = scope(set.properties());
-            return !PlacementTable.has(scope) || broken.contains(scope) ? null : placed(set, maxTaskFailures, scope);
+            if (PlacementTable.has(scope)) {
+                return broken.contains(scope) ? null : placed(set, maxTaskFailures, scope);
+            }
+            String policy = PolicyChoice.of(set.properties(), scheduler.conf());
+            scope = PolicyTaskSet.scope(policy);
+            return policy == null || broken.contains(scope) ? null : placedBy(policy, set, maxTaskFailures);
         } catch (Throwable error) {
             fail(scope, set.tasks().length, error);
             return null;
@@ -83,6 +89,16 @@ public final class Placement {
             return null;
         }
         return new PlacedTaskSet(this, set, maxTaskFailures, scope, found);
+    }
+
+    /** The tasks of a stage that a policy is for; null of others. */
+    private TaskSetManager placedBy(String policy, TaskSet set, int maxTaskFailures) {
+        StageSignature found = StageSignature.of(scheduler.dagScheduler(), set);
+        boolean meant = !policy.equals(PlacementPolicy.EVEN_STATE) || found.keepsState;
+        if (!meant || set.tasks()[0].isBarrier() || !profiles.needsCoresAlone(set.resourceProfileId())) {
+            return null;
+        }
+        return new PolicyTaskSet(this, set, maxTaskFailures, policy, found);
     }
 
     /** Count the tasks of a set that have places and are left to Spark, and log it once for a kind of stage. */
@@ -140,6 +156,24 @@ public final class Placement {
                 found.add(executor);
             }
         }
+    }
+
+    /** Executors that Spark would offer to a task set if they had a free core, and the tasks that they run. */
+    ExecutorLoads loads(TaskSet set) {
+        profiles.complete(scheduler);
+        Set<String> executors = new TreeSet<String>();
+        Iterator<?> hosts = scheduler.hostToExecutors().keysIterator();
+        while (hosts.hasNext()) {
+            find((String) hosts.next(), set.resourceProfileId(), executors);
+        }
+        ExecutorLoads loads = new ExecutorLoads(executors);
+        scala.collection.Map<?, ?> running = (scala.collection.Map<?, ?>) (Object) scheduler.runningTasksByExecutors();
+        for (int i = 0; i < loads.ids.length; i++) {
+            loads.slots[i] = profiles.slots(loads.ids[i], set.resourceProfileId());
+            Option<?> tasks = ((scala.collection.Map<String, ?>) running).get(loads.ids[i]);
+            loads.running[i] = tasks.isDefined() ? ((Integer) tasks.get()).intValue() : 0;
+        }
+        return loads;
     }
 
     /** The node of a host. */

@@ -27,11 +27,15 @@ final class StageSignature {
     /** True if its job ends in an exchange, as adaptive execution makes them: ranks in it are not those of the plan. */
     final boolean isAdaptive;
 
-    private StageSignature(int ordinal, String text, boolean keepsState, boolean isAdaptive) {
+    /** True if its tasks read the output of no other stage. */
+    final boolean isSource;
+
+    private StageSignature(int ordinal, String text, boolean keepsState, boolean isAdaptive, boolean isSource) {
         this.ordinal = ordinal;
         this.text = text;
         this.keepsState = keepsState;
         this.isAdaptive = isAdaptive;
+        this.isSource = isSource;
     }
 
     /** A job is what a task set calls its priority. */
@@ -39,7 +43,7 @@ final class StageSignature {
         Option<?> own = scheduler.stageIdToStage().get((Object) Integer.valueOf(set.stageId()));
         Option<?> job = scheduler.jobIdToStageIds().get((Object) Integer.valueOf(set.priority()));
         if (own.isEmpty() || job.isEmpty()) {
-            return new StageSignature(-1, "unknown", true, false);
+            return new StageSignature(-1, "unknown", true, false, true);
         }
         Stage stage = (Stage) own.get();
         int rank = 0;
@@ -56,7 +60,8 @@ final class StageSignature {
         Option<?> active = scheduler.jobIdToActiveJob().get((Object) Integer.valueOf(set.priority()));
         boolean isAdaptive = active.isDefined() && ((ActiveJob) active.get()).finalStage() instanceof ShuffleMapStage;
         String text = count + " " + stage.numTasks() + " " + operators(stage);
-        return new StageSignature(same == 1 ? rank : -1, text, keepsState(stage), isAdaptive);
+        return new StageSignature(same == 1 ? rank : -1, text, keepsState(stage), isAdaptive,
+            stage.parents().isEmpty());
     }
 
     /** Whether an RDD of the stage reads or writes state: an RDD without a name of its own has that of its class. */
