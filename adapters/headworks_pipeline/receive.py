@@ -13,6 +13,7 @@ import attrs
 from headworks.errors import EngineError
 from headworks.samples.store import STATES, write_whole
 from headworks_pipeline.hadoop import HadoopPath
+from headworks_pipeline.intake.files import hour_of
 from headworks_pipeline.stream import run_stream
 
 if TYPE_CHECKING:
@@ -23,11 +24,9 @@ if TYPE_CHECKING:
     from headworks.samples.store import TopicAddress
     from headworks_pipeline.places import Place
 
-PLACE = re.compile(
-    r"day=[0-9]{4}-[0-9]{2}-[0-9]{2}/hour=[0-9]{2}/samples-[0-9a-f]{16}(-[0-9]+)?\.parquet"
-    rf"|{STATES}/[0-9]{{8}}T[0-9]{{6}}\.[0-9]{{6}}Z-[0-9a-f]{{16}}\.json"
-)
-"""Keys that are paths of files of samples: no other file is ever written."""
+SAMPLES = re.compile(r"samples-[0-9a-f]{16}(-[0-9]+)?\.parquet")
+STATE = re.compile(rf"{STATES}/[0-9]{{8}}T[0-9]{{6}}\.[0-9]{{6}}Z-[0-9a-f]{{16}}\.json")
+"""Names of samples, and paths of states: no other file is ever written."""
 LARGEST = 1 << 24
 """Bytes of a file that are brought to the driver; a larger one counts as empty, so as unreadable."""
 MESSAGES = 128
@@ -84,7 +83,7 @@ def write_files(samples: Place, messages: Iterable[tuple[str | None, bytes]], re
         EngineError: A file cannot be written.
     """
     for key, content in messages:
-        if key is None or not PLACE.fullmatch(key):
+        if key is None or not (STATE.fullmatch(key) or (hour_of(key) and SAMPLES.fullmatch(key.rpartition("/")[2]))):
             received.refused += 1
         elif not (file := _below(samples, key)).is_file():
             _write(file, content)

@@ -6,7 +6,8 @@ import contextlib
 import hashlib
 import re
 from collections import defaultdict
-from datetime import timedelta
+from datetime import datetime, timedelta
+from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
@@ -20,9 +21,8 @@ from headworks_pipeline.places import Place
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from datetime import datetime
 
-PLACE = re.compile(r"day=(\d{4}-\d\d-\d\d)/hour=(\d\d)/[^._][^/]*\.parquet")
+PLACE = re.compile(r"day=([0-9]{4}-[0-9]{2}-[0-9]{2})/hour=([0-9]{2})/[^._][^/]*\.parquet")
 """Day and hour in a file's path; names that begin with a dot or an underscore are drafts."""
 AHEAD = timedelta(hours=1)
 """Time by which samples and states may be ahead of the run's clock: if larger, a monitor whose clock is wrong decides
@@ -78,13 +78,28 @@ def listing(folder: Place) -> dict[str, tuple[Stamp, ...]]:
     hours: dict[str, list[Stamp]] = defaultdict(list)
     there: Iterable[Place] = folder.walk() if isinstance(folder, HadoopPath) else folder.glob("day=*/hour=*/*.parquet")
     for path in sorted(there, key=str):
-        if match := PLACE.fullmatch(_below(path, folder)):
+        if hour := hour_of(_below(path, folder)):
             # A file that goes meanwhile is one that another stands for.
             with contextlib.suppress(FileNotFoundError):
                 lines = replaced_by(path) if path.name.startswith(PREFIX) else ()
                 stamp = Stamp(place=path.absolute(), lines=lines or (file_line(path),))
-                hours[f"{match[1]}T{match[2]}"].append(stamp)
+                hours[hour].append(stamp)
     return {hour: _standing(hours[hour]) for hour in sorted(hours)}
+
+
+def hour_of(path: str) -> str:
+    """The hour (YYYY-MM-DDTHH) of a file by its path in a folder of samples, "" if it is in no hour that there is."""
+    match = PLACE.fullmatch(path)
+    return f"{match[1]}T{match[2]}" if match and _is_hour(match[1], match[2]) else ""
+
+
+@lru_cache(1 << 14)
+def _is_hour(day: str, hour: str) -> bool:
+    try:
+        datetime.strptime(f"{day} {hour}", "%Y-%m-%d %H")  # noqa: DTZ007 - only whether it can be read
+    except ValueError:
+        return False
+    return True
 
 
 def _below(path: Place, folder: Place) -> str:

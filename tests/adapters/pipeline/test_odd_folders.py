@@ -121,6 +121,14 @@ def test_what_is_no_file_is_not_waited_for(raw, tmp_path):
     assert headworks("pipeline", "compact", raw).returncode == 0
 
 
+@pytest.mark.parametrize("place", ["day=2025-13-05/hour=00", "day=2025-01-05/hour=24", "day=0000-01-01/hour=00"])
+def test_an_hour_that_there_is_not_is_a_folder_of_somebody_else(raw, tmp_path, place):
+    pipeline_here(raw, tmp_path / "clean")
+    write(raw / place / "samples-0.parquet", [task_row(1)])
+    done = run(raw, tmp_path / "out", "--compact")
+    assert (done.returncode, documents(tmp_path / "out")) == (0, documents(tmp_path / "clean")), done.stderr
+
+
 def test_a_disk_that_is_full_is_one_sentence_and_the_next_run_is_right(raw, tmp_path):
     """A limit on the size of files stands for it: the system refuses the same write, by another number."""
     words = [HEADWORKS, "pipeline", "run", raw, "-O", tmp_path / "out", "--backend", "duckdb"]

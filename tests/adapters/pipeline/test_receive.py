@@ -43,7 +43,12 @@ LOCK = Path(__file__).with_name("kafka-4.2.0.txt")
 engine = [pytest.mark.spark, pytest.mark.network]
 HOUR = "day=2023-11-14/hour=22"
 BROKEN = f"{HOUR}/samples-0123456789abcdef.parquet"
-STRANGE = (None, b"\xff", b"../evil", b"_states/../../evil", b"day=2023-11-14/hour=22/compacted-1.parquet", b"evil\n")
+STRANGE = (
+    *(None, b"\xff", b"../evil", b"_states/../../evil", b"evil\n"),
+    b"day=2023-11-14/hour=22/compacted-1.parquet",
+    b"day=2023-11-14/hour=24/samples-0123456789abcdef.parquet",
+    BROKEN.encode() + b"\n",
+)
 """Keys that are no paths of files of samples."""
 
 
