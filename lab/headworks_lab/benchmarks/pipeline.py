@@ -4,8 +4,10 @@
 
 `plain` makes the four tables by a script (`plain_tables`). All others are `headworks pipeline run` as a user starts it,
 with knowledge and request: `first` on DuckDB, `spark` the same on Spark, `no news` on DuckDB again, and `new hour`
-after one more hour has come. `year` learns from 8,760 hours of such tables with `--history 8760`; it needs the parts
-before it. CPU is that of all processes of a part, memory the peak of the largest.
+after one more hour has come. `s3a` is `spark` with samples and results in a bucket, and `kafka` is `headworks pipeline
+receive` from a topic, each on a server of this machine, whose CPU does not count. `year` learns from 8,760 hours of
+such tables with `--history 8760`; it needs the parts before it. CPU is that of all processes of a part, memory the peak
+of the largest. A path reads as many rows a second and core as it reads in a second of CPU.
 """
 
 from __future__ import annotations
@@ -21,7 +23,10 @@ import time
 from datetime import timedelta
 from pathlib import Path
 
+import psutil
+
 from headworks_lab.benchmarks.long_history import lengthen
+from headworks_lab.benchmarks.pipeline_sources import bucket, topic
 from headworks_pipeline.synthetic import START, Plant
 
 PLANT = Plant(tasks=4, nodes=48, period=60.0, topologies=21)
@@ -32,7 +37,9 @@ BEGIN = START - timedelta(hours=YEAR)
 """The first hour: no hour is ahead of the clock."""
 PR_SET_CHILD_SUBREAPER = 36
 PROGRAM = Path(sys.executable).parent / "headworks"
-PARTS = ("plain", "first", "spark", "no news", "new hour", "year", "year no news", "year new hour")
+PARTS = ("plain", "first", "spark", "s3a", "kafka", "no news", "new hour", "year", "year no news", "year new hour")
+ALL_ROWS = PARTS[:5]
+"""Parts that read each row."""
 
 
 def adopt_orphans() -> None:
@@ -40,12 +47,17 @@ def adopt_orphans() -> None:
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
+def children() -> set[int]:
+    return {each.pid for each in psutil.Process().children()}
+
+
 def timed(command: list[str]) -> tuple[float, float, float]:
     """Wall seconds, CPU seconds of all processes, and MB at the peak of the largest."""
+    servers = children()
     start, cpu, memory, code = time.perf_counter(), 0.0, 0.0, 0
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     with contextlib.suppress(ChildProcessError):
-        while True:
+        while children() - servers:
             pid, status, usage = os.wait4(-1, 0)
             cpu += usage.ru_utime + usage.ru_stime
             memory = max(memory, usage.ru_maxrss / 1024)
@@ -65,12 +77,13 @@ def measure(hours: int, folder: Path, asked: argparse.Namespace) -> None:
         asked: Parts, memory and master.
     """
     samples, duck = folder / "samples", folder / "duck"
-    PLANT.write(samples, windows=hours * PER_HOUR, start=BEGIN)
-    run = [str(PROGRAM), "pipeline", "run", str(samples), "--driver-memory", asked.driver_memory, "--json", "-O"]
-    on_duck = [*run, str(duck), "--backend", "duckdb"]
+    rows = PLANT.write(samples, windows=hours * PER_HOUR, start=BEGIN)
+    memory_of, run = ["--driver-memory", asked.driver_memory, "--json"], [str(PROGRAM), "pipeline", "run"]
+    spark = [*memory_of, "--master", asked.master]
+    on_duck = [*run, str(samples), "-O", str(duck), *memory_of, "--backend", "duckdb"]
     commands = {
         "plain": [sys.executable, "-m", "headworks_lab.benchmarks.plain_tables", str(samples), str(folder)],
-        "spark": [*run, str(folder / "spark"), "--master", asked.master],
+        "spark": [*run, str(samples), "-O", str(folder / "spark"), *spark],
     }
     plain = 0.0
     for part in asked.part or PARTS:
@@ -79,10 +92,17 @@ def measure(hours: int, folder: Path, asked: argparse.Namespace) -> None:
             hours, on_duck = YEAR, [*on_duck, "--history", str(YEAR)]
         if part.endswith("new hour"):
             PLANT.write(samples, windows=PER_HOUR, seed=1, start=BEGIN + timedelta(hours=hours))
-        wall, cpu, memory = timed(commands.get(part, on_duck))
+        with contextlib.ExitStack() as servers:
+            if part == "s3a":
+                commands[part] = [*run, *servers.enter_context(bucket(samples)), *spark]
+            if part == "kafka":
+                words = servers.enter_context(topic(samples, folder / "received"))
+                commands[part] = [*run[:-1], "receive", *words, *spark]
+            wall, cpu, memory = timed(commands.get(part, on_duck))
         plain = cpu if part == "plain" else plain
         ratio = f"{cpu / plain:6.2f}" if plain else ""
-        print(f"{hours:6} {part:>13} {wall:8.1f} {cpu:8.2f} {ratio:>6} {memory:7.0f}", flush=True)
+        speed = f"{rows / cpu:12,.0f}" if part in ALL_ROWS else ""
+        print(f"{hours:6} {part:>13} {wall:8.1f} {cpu:8.2f} {ratio:>6} {memory:7.0f} {speed:>12}", flush=True)
 
 
 def main() -> None:
@@ -94,7 +114,7 @@ def main() -> None:
     parser.add_argument("--part", choices=PARTS, action="append")
     asked = parser.parse_args()
     adopt_orphans()
-    print(f"{'hours':>6} {'part':>13} {'wall s':>8} {'CPU s':>8} {'/plain':>6} {'MB':>7}")
+    print(f"{'hours':>6} {'part':>13} {'wall s':>8} {'CPU s':>8} {'/plain':>6} {'MB':>7} {'rows/CPU s':>12}")
     for hours in asked.hours or [17, 168]:
         with tempfile.TemporaryDirectory() as folder:
             measure(hours, Path(folder), asked)
