@@ -61,15 +61,17 @@ def examine_settings(
         conf: Its `storm.yaml`.
         stored: What Nimbus has, None where it was not asked.
     """
-    if stored is not None and not _installed(installation, conf, stored):
-        said = "not installed: no jar, no setting and no topology names it"
-        yield _lacking("Headworks", said, "docs/storm-install.md has the steps; after its undo nothing is left to do")
-        yield from examine_security(conf, asked=True)
+    if not _installed(installation, conf, stored):
+        said = "no jar and no setting" if stored is None else "no jar, no setting and no topology"
+        fix = "docs/storm-install.md has the steps; after its undo nothing is left to do"
+        yield _lacking("Headworks", f"not installed: {said} names it", fix)
+        yield from examine_security(conf, asked=stored is not None)
         return
     supervisor = _has_supervisor(installation.home, conf, stored.supervisors if stored is not None else None)
-    yield from examine_jars(installation, supervisor=supervisor)
+    nimbus = _has_nimbus(installation.home, conf)
+    yield from examine_jars(installation, supervisor=supervisor, nimbus=nimbus)
     yield from examine_seats(installation, stored.nimbus if stored is not None else conf, supervisor=supervisor)
-    yield from examine_conf(conf, stored.nimbus if stored is not None else None)
+    yield from examine_conf(conf, stored.nimbus if stored is not None else None, asks=nimbus)
     yield from examine_topologies(stored.topologies if stored is not None else {})
     yield from examine_hooks(conf, stored)
     extlib, jar = installation.home / "extlib", bool(_with(MEMBER, installation, "extlib"))
@@ -77,12 +79,13 @@ def examine_settings(
     yield from examine_security(conf, asked=stored is not None)
 
 
-def _installed(installation: Installation, conf: Mapping[str, Any], stored: StoredSettings) -> bool:
-    """Tell whether anything of Headworks is on this machine or in Nimbus."""
+def _installed(installation: Installation, conf: Mapping[str, Any], stored: StoredSettings | None) -> bool:
+    """Tell whether anything of Headworks is on this machine, or in Nimbus if that was asked."""
     folders = ("extlib", "extlib-daemon")
     jars = _with(MEMBER, installation, *folders) or _with(SEATS, installation, *folders)
-    named = any('"headworks.' in json.dumps(each, default=str) for each in (conf, stored.nimbus))
-    return bool(jars or named or stored.hooked())
+    read = (conf,) if stored is None else (conf, stored.nimbus)
+    named = any('"headworks.' in json.dumps(each, default=str) for each in read)
+    return bool(jars or named or (stored is not None and stored.hooked()))
 
 
 def _ok(subject: str, detail: str) -> Finding:
@@ -106,18 +109,21 @@ def _release(installation: Installation) -> Finding:
     return _lacking("Storm", told, "try it in shadow first: headworks serve storm --shadow")
 
 
-def examine_jars(installation: Installation, *, supervisor: bool = True) -> Iterator[Finding]:
+def examine_jars(installation: Installation, *, supervisor: bool = True, nimbus: bool = True) -> Iterator[Finding]:
     """The scheduler's jar on the classpath of Nimbus, and the hooks' on that of workers.
 
     Args:
         installation: The installation of this machine.
         supervisor: Whether a supervisor is on it: without one, no worker is.
+        nimbus: Whether a Nimbus is on it.
     """
     everywhere, daemons = (_with(MEMBER, installation, folder) for folder in ("extlib", "extlib-daemon"))
     extlib, daemon = installation.home / "extlib", installation.home / "extlib-daemon"
     command = "headworks storm jar"
     if found := (*everywhere, *daemons):
         yield _jar("jar for Nimbus", found, f"{command} -O {daemon}")
+    elif not nimbus:
+        yield _ok("jar for Nimbus", "not needed here: nimbus.seeds names other machines")
     else:
         yield _bad("jar for Nimbus", f"no jar of Headworks is in {daemon}", f"{command} -O {daemon}")
     if everywhere:
@@ -194,7 +200,9 @@ def _rest(installation: Installation) -> Iterator[Finding]:
         stored = _stored(installation, conf, java)
     except EngineError as error:
         stored = None
-        yield _lacking("Nimbus", f"{error} What it stored with topologies is not known", "ask again when it leads")
+        yield _lacking(
+            "Nimbus", f"{error} The settings that it stored with topologies are not known", "ask again when it leads"
+        )
     yield from examine_settings(installation, conf, stored)
 
 
@@ -207,21 +215,26 @@ def _stored(installation: Installation, conf: Mapping[str, Any], java: Java) -> 
         return StoredSettings.ask(nimbus)
 
 
-def examine_conf(conf: Mapping[str, Any], nimbus: Mapping[str, Any] | None = None) -> Iterator[Finding]:
+def examine_conf(
+    conf: Mapping[str, Any], nimbus: Mapping[str, Any] | None = None, *, asks: bool = True
+) -> Iterator[Finding]:
     """Findings on what a `storm.yaml` says, and on the files and addresses that it names.
 
     Args:
         conf: The `storm.yaml` of this machine.
         nimbus: The settings of Nimbus, None where it was not asked.
+        asks: Whether a Nimbus is on this machine, which asks Headworks.
     """
-    yield _scheduler(conf)
+    if asks:
+        yield _scheduler(conf)
     if nothing := [each for each in OF_OTHERS if conf.get(each) or (nimbus or {}).get(each)]:
         yield _lacking(
             "settings of another scheduler",
             f"{', '.join(nothing)}: guarantees of users and evictions by priority count for nothing",
             "give topologies priorities and the nodes that they must have (docs/manager.md), or take these out",
         )
-    yield _endpoint(conf.get("headworks.endpoint"))
+    if asks:
+        yield _endpoint(conf.get("headworks.endpoint"))
     yield from _collectors(conf.get("headworks.collector"))
     yield _token(conf, handed=handed_out(conf) or handed_out(nimbus or {}))
 
@@ -284,7 +297,7 @@ def _listening(subject: str, host: str, port: int, fix: str) -> Finding:
     except OSError as error:
         return _bad(subject, f"{host}:{port} does not answer: {error.strerror or error}", fix)
     except UnicodeError:
-        return _bad(subject, f"{host!r} is no name of a host", fix)
+        return _bad(subject, f"{host!r} is not a name of a host", fix)
     return _ok(subject, f"{host}:{port} answers")
 
 
@@ -344,8 +357,23 @@ def _has_supervisor(home: Path, conf: Mapping[str, Any], known: Sequence[str] | 
     """
     if known is not None:
         return any(map(_of_this_machine, known))
-    state = home / str(conf.get(LOCAL) or LOCAL_DEFAULT)  # an absolute path stays what it is
+    state = _state(home, conf)
     return (state / "supervisor").exists() or not (state / "nimbus").exists()
+
+
+def _has_nimbus(home: Path, conf: Mapping[str, Any]) -> bool:
+    """Tell whether a Nimbus is on this machine, or is to be; in doubt it is.
+
+    Args:
+        conf: Its `storm.yaml`, whose addresses of Nimbus are sound.
+    """
+    named = conf.get("headworks.endpoint") or any(_of_this_machine(host) for host, _ in nimbus_addresses(conf))
+    return bool(named) or (_state(home, conf) / "nimbus").exists()
+
+
+def _state(home: Path, conf: Mapping[str, Any]) -> Path:
+    """The folder of the daemons' state; an absolute path stays what it is."""
+    return home / str(conf.get(LOCAL) or LOCAL_DEFAULT)
 
 
 def _of_this_machine(host: str) -> bool:

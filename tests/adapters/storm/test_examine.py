@@ -121,6 +121,31 @@ def test_where_nothing_of_headworks_is_left_it_is_not_installed_and_that_is_all(
     assert "Headworks" not in found({}, {})
 
 
+def test_where_nimbus_is_away_this_machine_alone_says_whether_it_is_installed(home: Path) -> None:
+    def found(conf: dict[str, Any]) -> list[Finding]:
+        return list(examine_settings(Installation.at(home), conf, None))
+
+    (only,) = found({"storm.scheduler": "org.acme.Mine"})
+    assert (only.subject, only.status) == ("Headworks", "missing")
+    assert "topology" not in only.detail
+    assert len(found({"headworks.shadow": True})) > 1
+
+
+def test_a_machine_without_nimbus_needs_nothing_by_which_nimbus_asks(home: Path) -> None:
+    def wrong(**more: Any) -> set[str]:
+        conf = {**HOOKS, "headworks.collector": "127.0.0.1:1", **more}
+        found = settings_of(home, {key.replace("_", "."): value for key, value in conf.items()}, {})
+        return {name for name, each in found.items() if each.status == "broken"}
+
+    of_nimbus = {"jar for Nimbus", "storm.scheduler", "headworks.endpoint"}
+    assert wrong() >= of_nimbus
+    assert wrong(nimbus_seeds=["192.0.2.1", "127.0.0.1"]) >= of_nimbus
+    assert not wrong(nimbus_seeds=["192.0.2.1"]) & of_nimbus
+    assert wrong(nimbus_seeds=["192.0.2.1"], headworks_endpoint="/no/where") >= of_nimbus  # by another name of its own
+    (home / "storm-local" / "nimbus").mkdir(parents=True)
+    assert wrong(nimbus_seeds=["192.0.2.1"]) >= of_nimbus
+
+
 def test_guarantees_that_count_for_nothing_are_named() -> None:
     key = "resource.aware.scheduler.user.pools"
     found = {each.subject: each for each in examine_conf({key: {"ann": {"cpu": 400}}})}
@@ -217,7 +242,7 @@ def test_the_endpoint_is_followed_to_the_process_that_listens(tmp_path: Path) ->
 
 @pytest.mark.parametrize("named", ["somewhere", "host:", ":1", "host:99999"])
 def test_a_collector_that_is_no_address(named: str) -> None:
-    assert conf_of(headworks_collector=named)["headworks.collector"].detail == f"{named!r} is no HOST:PORT"
+    assert conf_of(headworks_collector=named)["headworks.collector"].detail == f"{named!r} is not a HOST:PORT"
 
 
 def test_each_of_several_collectors_is_called() -> None:
