@@ -68,7 +68,14 @@ def import_group() -> None:
 @import_group.command("storm-clusterconf")
 @click.argument("clusters", nargs=-1, metavar="[largeCluster01|largeCluster02|largeCluster03]...")
 @click.option("--jar", type=click.Path(path_type=Path), help="Test jar of storm-server, instead of fetching it.")
-@click.option("-O", "--output", type=click.Path(path_type=Path), default=Path(), help="Folder to write to.")
+@click.option(
+    "-O",
+    "--output",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=".",
+    show_default=True,
+    help="Folder to write to.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON.")
 def storm_clusterconf(clusters: tuple[str, ...], jar: Path | None, output: Path, *, as_json: bool) -> None:
     """Import production clusters from Storm's test data, all three by default.

@@ -26,6 +26,7 @@ from headworks.cli.rounds import (
     watched,
 )
 from headworks.cli.settings import Configured, Pace, make
+from headworks.errors import EngineError
 from headworks.model import Request
 from headworks_storm.cli.records import Records
 
@@ -69,7 +70,7 @@ def serve() -> None:
 @click.option(
     "--top-up",
     is_flag=True,
-    help="Put executors for which no slot is free into running workers of their topology, which restarts these.",
+    help="Put executors for which no slot is free into running workers of their topology, which restart.",
 )
 @click.option(
     "--patience",
@@ -159,7 +160,7 @@ def _refuse_halves(
 ) -> None:
     """Refuse options whose other half is missing."""
     if samples is not None and collector is None:
-        raise click.UsageError("--samples keeps what workers report: give --collector HOST:PORT as well")
+        raise click.UsageError("--samples keeps the reports of workers: give --collector HOST:PORT as well")
     if drain and (home is None or collector is None):
         raise click.UsageError(
             "--drain pauses topologies until workers report that they are empty: "
@@ -204,6 +205,7 @@ def _serve(
             follows = pace.replan or control.priorities is not None
             if not follows and not host.has(control.scheduler, "headworks_analyse"):
                 say(f"{control.scheduler} has no analysis: running executors stay where they are (--replan moves them)")
+                _await_nimbus(service)
                 threading.Event().wait()  # until a signal: the bridge answers rounds from threads of its own
             loop = Loop(host, control, service.target, records.journal, counts=records.counts)
             return run_rounds(loop, pace, show=records.show, hear=heard.hear)
@@ -212,6 +214,18 @@ def _serve(
 def _running(service: Service, control: Control) -> Request | None:
     seen = service.seen(control.window)
     return None if seen is None else Request.of(seen, limits=control.limits, seed=control.seed)
+
+
+def _await_nimbus(service: Service) -> None:
+    """Say when Nimbus asks for the first time, and once if it does not: nothing else would show that."""
+    said = ""
+    while service.target.rounds.newest is None:
+        try:
+            service.target.latest()
+        except EngineError as error:
+            if not said:
+                say(said := str(error))
+    say("Nimbus asks, and is answered: rounds that place executors are shown")
 
 
 def _introduce(service: Service, control: Control) -> None:

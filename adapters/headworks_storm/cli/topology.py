@@ -73,7 +73,7 @@ def submit(
         raise click.UsageError("name one DOCUMENT or PLUGIN:WORKLOAD, or a --jar and its --class")
     states = _states(movable) if seats else None
     if movable and not seats:
-        raise click.UsageError("--movable says what moves between seats: add --seats")
+        raise click.UsageError("--movable names bolts that have seats: add --seats")
     where = standing_or_at(home)
     submitter = Submitter.of(where)
     with where.gateway() as nimbus:
@@ -112,7 +112,9 @@ def _states(movable: tuple[str, ...]) -> dict[str, str]:
     for each in movable:
         component, sign, state = each.partition("=")
         if not sign or not component:
-            raise click.BadParameter(f"{each!r} is no COMPONENT=STATE, such as count=stateless or count=fields:counts")
+            raise click.BadParameter(
+                f"{each!r} is not a COMPONENT=STATE, such as count=stateless or count=fields:counts"
+            )
         states[component] = state
     return states
 
@@ -180,7 +182,7 @@ def rebalance(
     for each in executors:
         component, _, number = each.rpartition("=")
         if not component or not number.isdigit() or not int(number):
-            raise click.BadParameter(f"{each!r} is no COMPONENT=NUMBER")
+            raise click.BadParameter(f"{each!r} is not a COMPONENT=NUMBER")
         counts[component] = int(number)
     cut = ask(home, "rebalance", name=name, wait=wait, workers=workers, executors=counts)
     click.echo("; ".join((f"{name} is scheduled anew", *cut)), err=True)
@@ -217,7 +219,14 @@ def kill(name: str, wait: int | None, home: Path | None, *, as_json: bool) -> No
 
 
 @click.command()
-@click.option("-O", "--output", type=click.Path(file_okay=False, path_type=Path), default=Path(), help="Folder.")
+@click.option(
+    "-O",
+    "--output",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=".",
+    show_default=True,
+    help="Folder to write it to.",
+)
 @click.option("--seats", is_flag=True, help="Write the jar for seats too, for a Nimbus that rewrites topologies.")
 @json_option
 def jar(output: Path, *, seats: bool, as_json: bool) -> None:
@@ -227,6 +236,7 @@ def jar(output: Path, *, seats: bool, as_json: bool) -> None:
 
     files = [str(each) for each in hand_out(output, seats=seats)]
     click.echo(json.dumps({"jars": files}) if as_json else "\n".join(files))
+    click.echo("a daemon loads it when it next starts; `headworks doctor --storm HOME` names what is missing", err=True)
 
 
 @click.command()
@@ -236,7 +246,8 @@ def jar(output: Path, *, seats: bool, as_json: bool) -> None:
 def unit(arguments: tuple[str, ...], user: str, *, as_json: bool) -> None:
     """Print a systemd unit for `headworks serve storm`, with its limits and restarts.
 
-    SERVE ARGUMENTS are those of `headworks serve storm`, after --; without --endpoint it is that of the page.
+    Put arguments of `headworks serve storm` after --. Without --endpoint, the unit has
+    /var/lib/headworks/endpoint.json, and paths that do not begin with / are in that folder.
     """
     named = any(each.partition("=")[0] == "--endpoint" for each in arguments)
     endpoint = () if named else ("--endpoint", "/var/lib/headworks/endpoint.json")

@@ -22,6 +22,7 @@ User={user}
 ExecStart={command}
 StateDirectory=headworks
 StateDirectoryMode=0700
+WorkingDirectory=%S/headworks
 UMask=0077
 LimitNOFILE={descriptors}
 Restart=always

@@ -87,6 +87,13 @@ def test_rounds_are_answered_journalled_and_shown(tmp_path):
     assert not (tmp_path / "endpoint.json").exists()
 
 
+def test_it_says_whether_nimbus_asks(tmp_path):
+    with served(tmp_path, "-s", "resource-aware", "--patience", 1) as (process, asked):
+        assert any("Nimbus has not asked for 1 s" in line for line in process.stderr)
+        asked(new())
+        assert any("Nimbus asks, and is answered" in line for line in process.stderr)
+
+
 def test_with_log_json_stderr_is_an_object_a_line(tmp_path):
     with served(tmp_path, "-s", "even", "--log-json") as (process, asked):
         asked(new())
@@ -164,7 +171,7 @@ def test_what_cannot_be_placed_is_said_and_what_is_no_round_is_told_without_a_tr
     with served(tmp_path, "-s", "resource-aware") as (process, asked):
         answer = asked(round_text([supervisor("a", cpu=25.0)], [word_count()]))
         assert "not started: 2 of 4 executors cannot be placed" in answer["status"]["wc"]
-        with pytest.raises(AssertionError, match="this is no scheduling round of Storm"):
+        with pytest.raises(AssertionError, match="this is not a scheduling round of Storm"):
             asked("{}")
         endpoint = Endpoint.read(tmp_path / "endpoint.json")
         with pytest.raises(storm_callers.NoProofError):

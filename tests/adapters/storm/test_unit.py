@@ -24,6 +24,7 @@ def test_the_command_names_program_endpoint_limits_and_user() -> None:
         "headworks serve storm --endpoint /var/lib/headworks/endpoint.json -s even --shadow"
     )
     assert (lines["User"], lines["LimitNOFILE"], lines["Restart"]) == ("ann", str(DESCRIPTORS), "always")
+    assert lines["WorkingDirectory"] == f"%S/{lines['StateDirectory']}"  # where `--journal rounds.jsonl` is kept
     again = CliRunner().invoke(commands, ["unit", "--", "--endpoint=/e.json"]).stdout
     assert again.count("--endpoint") == 1
 
