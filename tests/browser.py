@@ -104,7 +104,7 @@ class Browser:
 
 @contextlib.contextmanager
 def browser(folder: Path) -> Iterator[Browser]:
-    """A browser, or a skip where none is installed and this is no machine for continuous integration."""
+    """A browser, or a skip where none is installed and this is not a machine for continuous integration."""
     driver = shutil.which("chromedriver")
     if driver is None and not os.environ.get("CI"):
         pytest.skip("there is no chromedriver; Debian has it in chromium-driver")

@@ -30,7 +30,7 @@ class _NumberOrNone(click.ParamType):  # type: ignore[type-arg]  # generic since
         try:
             return int(value)
         except ValueError:
-            self.fail(f"{value!r} is no whole number; `none` leaves what the topology declares", param, ctx)
+            self.fail(f"{value!r} is not a whole number; `none` restores the topology's own declaration", param, ctx)
 
 
 NUMBER = _NumberOrNone()
@@ -56,7 +56,7 @@ def priority() -> None:
 @wide_option
 @json_option
 def list_command(database: str | None, *, as_json: bool) -> None:
-    """List the registered topologies: priorities, nodes, triggers; who starves, since when, and what it would take."""
+    """List the registered topologies with priorities, nodes and triggers: which starve, since when, and the remedy."""
     with open_store(database) as store:
         found, seen, data = list(store.indications().values()), store.seen(), list(map(plain, registered(store)))
     columns = (
@@ -105,7 +105,7 @@ def set_command(name: str, why: str, database: str | None, *, as_json: bool, **g
 @database_option
 @json_option
 def remove(name: str, source: str | None, why: str, database: str | None, *, as_json: bool) -> None:
-    """Forget the topology NAME, which then has what it declares itself; its history stays."""
+    """Forget the topology NAME, whose own declaration then counts; its history stays."""
     with open_store(database) as store:
         done = store.forget(name, source, _author(why)) if source else store.remove(name, _author(why))
     say(f"{f'{source} of {name}' if source else name} is {done.verdict}")
@@ -115,7 +115,7 @@ def remove(name: str, source: str | None, why: str, database: str | None, *, as_
 @priority.command()
 @click.argument("state", type=click.Choice(["on", "off"]))
 @click.argument("name")
-@click.option("--source", metavar="TEXT", help="Who sends it, by default you; sequence numbers are those of a source.")
+@click.option("--source", metavar="TEXT", help="Sender, by default you; each one has sequence numbers of its own.")
 @click.option("--sequence", type=int, help="Number that grows from trigger to trigger; by default the next one.")
 @click.option("--now", "at_once", is_flag=True, help="Do not wait for the hold after an earlier change.")
 @why_option

@@ -90,7 +90,7 @@ def _answers(operation: Operation) -> dict[str, Any]:
         return {"204": {"description": "Done."}}
     made: dict[str, Any] = {"description": "Done.", "content": _content(operation.gives)}
     if operation.path.endswith("{name}"):
-        made["headers"] = {"ETag": {"description": "Names what was set.", "schema": {"type": "string"}}}
+        made["headers"] = {"ETag": {"description": "Names the state that was set.", "schema": {"type": "string"}}}
     return {"200": made, **({"201": made} if operation.created else {})}
 
 

@@ -95,7 +95,7 @@ class Call:
         if text is None:
             return default
         if not (text.isdecimal() and text.isascii() and 1 <= int(text[:20]) <= largest):
-            raise DocumentError(f"/{key}", f"{text[:60]!a} is no whole number from 1 to {largest}")
+            raise DocumentError(f"/{key}", f"{text[:60]!a} is not a whole number from 1 to {largest}")
         return int(text)
 
     def truth(self, key: str) -> bool:
@@ -164,7 +164,7 @@ def etag(indication: Indication) -> str:
 
 
 def list_topologies(store: Store, call: Call) -> Answer:
-    """List the registered topologies: priorities, nodes, triggers; who starves, since when, what it would take."""
+    """List the registered topologies with priorities, nodes and triggers: which starve, since when, the remedy."""
     limit, after = call.number("limit", PAGE, LONGEST_PAGE) or PAGE, call.query.get("after", "")
     left = [each for each in registered(store) if each.name > after]
     more = left[limit - 1].name if len(left) > limit else None

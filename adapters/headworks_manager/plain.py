@@ -63,7 +63,7 @@ class Outcome:
 
 @attrs.frozen(kw_only=True)
 class Entry:
-    """A change of the history (`database.history.Change`); before a first one and after a removal is no state."""
+    """A change of the history (`database.history.Change`); there is none before a first one and after a removal."""
 
     number: int
     at: str

@@ -156,7 +156,7 @@ def _own_token() -> Path:
 
 
 def _introduce(url: str, token: Path, *, as_json: bool) -> None:
-    say(f"the manager listens on {url}, for who sends the token in {token}; {url}/openapi.json describes it")
+    say(f"the manager listens on {url}, for callers with the token in {token}; {url}/openapi.json describes it")
     if not _is_loopback(urlsplit(url).hostname or ""):
         say("that is no loopback address, and tokens travel in clear: put a proxy with TLS before it")
     if as_json:

@@ -108,7 +108,7 @@ def pipeline() -> None:
     help="Limit of unused rows of an hour, beyond which the exit code is 1; default: 5.",
 )
 @click.option(
-    "--follow", type=FiniteRange(min=0.1), metavar="SECONDS", help="Stay, and look for new files every so many seconds."
+    "--follow", type=FiniteRange(min=0.1), metavar="SECONDS", help="Stay, and look for new files at this interval."
 )
 @click.option("--available", is_flag=True, help="Read the present files as a stream, then end.")
 @json_option
@@ -210,7 +210,7 @@ def _refuse_urls(samples: str, output: str, given: Sequence[str]) -> None:
             raise click.UsageError(f"{url} is no place for samples or results: begin its URL with {ways}")
         if given:
             verb = "is" if len(given) == 1 else "are"
-            raise click.UsageError(f"{url} is no folder, for which {', '.join(given)} {verb}: leave out {given[0]}")
+            raise click.UsageError(f"{url} is not a folder, for which {', '.join(given)} {verb}: leave out {given[0]}")
 
 
 def _opener(place: Mapping[str, Any], backend: str, output: Path) -> Opener:
@@ -240,7 +240,7 @@ def _stream(spark: Any, job: PipelineJob, interval: float | None, *, as_json: bo
 @click.argument("samples", type=PathOrUrl(exists=False))
 @place_options
 @kafka_conf_option("Java's")
-@click.option("--follow", type=FiniteRange(min=0.1), metavar="SECONDS", help="Stay, and read every so many seconds.")
+@click.option("--follow", type=FiniteRange(min=0.1), metavar="SECONDS", help="Stay, and read at this interval.")
 @json_option
 def receive_command(
     *,
@@ -293,7 +293,7 @@ def compact_command(*, samples: Path, as_json: bool) -> None:
 def forget_command(*, output: Path, hours: tuple[str, ...], before: str | None, as_json: bool) -> None:
     """Remove the tables of HOURS; the next run makes them again if their samples are there.
 
-    Only this command and `--keep` remove results. Samples that are gone take nothing back.
+    Only this command and `--keep` remove results. Results of samples that are gone stay.
     """
     # pyarrow and cattrs cost 0.3 s, which a list of commands does not need.
     from headworks_pipeline.tables.store import Store, forget

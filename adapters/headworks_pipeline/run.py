@@ -196,7 +196,7 @@ def _no_samples(job: PipelineJob, store: Store) -> str:
 
 def _check(job: PipelineJob) -> None:
     if isinstance(job.samples, Path) and not job.samples.is_dir():
-        raise DocumentError("", f"{job.samples} is no folder of samples: `headworks run --samples` writes one")
+        raise DocumentError("", f"{job.samples} is not a folder of samples: `headworks run --samples` writes one")
 
 
 def publish(job: PipelineJob, store: Store, now: datetime | None = None) -> Knowledge:

@@ -157,7 +157,7 @@ def settings(config: SessionConfig) -> dict[str, str]:
 def _setting(text: str) -> tuple[str, str]:
     key, equals, value = text.partition("=")
     if not (key.strip() and equals):
-        raise OptionError("", f"{text!r} is no setting of Spark's: KEY=VALUE, such as spark.executor.cores=2")
+        raise OptionError("", f"{text!r} is not a setting of Spark's: KEY=VALUE, such as spark.executor.cores=2")
     return key.strip(), value
 
 

@@ -57,8 +57,8 @@ def open_application(application: Sequence[str], address: str | None) -> Iterato
         settings = _parser.make_context("sim", list(application)).params
     except click.UsageError as error:
         raise OptionError(
-            f"headworks run --engine sim ... REQUEST [OPTIONS]: {error.format_message()} What is not an option of the"
-            " simulation, such as --rounds, stands before REQUEST."
+            f"headworks run --engine sim ... REQUEST [OPTIONS]: {error.format_message()} Other options, such as"
+            " --rounds, stand before REQUEST."
         ) from None
     # A host of its own, to find PLUGIN:WORKLOAD: hooks are not given the caller's, with which a plugin could reach any
     # other. It reads the names of entry points and imports the one plugin.

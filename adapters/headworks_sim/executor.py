@@ -34,9 +34,9 @@ def _ignored(target: SimTarget, plan: Plan) -> Iterator[str]:
         else sorted(name for name, count in plan.parallelism.items() if counts.get(name, count) != count)
     )
     if other:
-        yield f"{', '.join(other)}: the number of tasks stays what the request says, the plan asks for another one"
+        yield f"{', '.join(other)}: the plan asks for another number of tasks; the request's stays"
     if plan.input_rate is not None:
-        yield f"the input rate of {plan.input_rate:g} is not set: spouts emit what the request and the trace say"
+        yield f"the input rate of {plan.input_rate:g} is not set: spouts emit by the request and the trace"
 
 
 def _disturbed(target: SimTarget, plan: Plan) -> Iterator[str]:

@@ -84,7 +84,7 @@ def jar(output: Path, *, as_json: bool) -> None:
 
 
 @spark.command()
-@click.option("--json", "as_json", is_flag=True, help="Print what was ended as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def down(*, as_json: bool) -> None:
     """End the cluster that `up` started; without effect if there is none."""
     # 0.2 s that a list of commands does not need.

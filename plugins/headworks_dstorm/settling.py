@@ -49,7 +49,7 @@ def schedule(problem: Problem, options: Options) -> Plan:
     said = f"Algorithm 1 failed: {left} of {problem.n} tasks were left when the nodes ran out"
     if options.fallback == "none":
         return problem.plan(node_of, said)
-    if runs(problem) and (kept := problem.plan(problem.current, f"{said}; what runs stays")).status is Status.OK:
+    if runs(problem) and (kept := problem.plan(problem.current, f"{said}; running tasks stay")).status is Status.OK:
         return kept
     node_of = repair(problem, node_of, by_availability(problem))
     return plan_within_limit(problem, node_of, f"{said}; repair placed {left - int((node_of < 0).sum())} of them")

@@ -216,7 +216,7 @@ def _no_placement(problem: Problem, node_of: NDArray[np.int64], others: Mapping[
     """
     plans = [problem.plan(node_of, said)]
     if (problem.current >= 0).any():
-        plans.append(beside_running(problem, node_of, f"{said}; what runs stays"))
+        plans.append(beside_running(problem, node_of, f"{said}; running tasks stay"))
     plans += [attrs.evolve(each, explanation=f"{said}; {name}: {each.explanation}") for name, each in others.items()]
     plan = min(plans, key=partial(_order, load=False))
     if plan.status is Status.OK or any(each.code == "move-limit" for each in plan.reasons):

@@ -319,7 +319,7 @@ def find_request(text: str, host: PluginHost) -> Request:
         text: The path of a request document, `-` for stdin, or `PLUGIN:WORKLOAD`.
 
     Raises:
-        DocumentError: It is no file and no workload, or not a valid request.
+        DocumentError: It is not a file and no workload, or not a valid request.
     """
     if text == "-":
         return _read(sys.stdin.buffer.read(), "standard input", host)
@@ -329,7 +329,7 @@ def find_request(text: str, host: PluginHost) -> Request:
             return _workload(host, plugin, name)
         if "/" not in plugin:
             raise DocumentError(
-                "", f"{text} is no file, and no plugin is named {plugin!r}{_with_workloads(plugin, host)}"
+                "", f"{text} is not a file, and no plugin is named {plugin!r}{_with_workloads(plugin, host)}"
             )
     return _read(read_text(text), text, host)
 
@@ -396,7 +396,7 @@ def load_request(request: Request | Mapping[str, Any] | str | Path, host: Plugin
         return _read(read_text(request), str(request), host or PluginHost.load())
     if isinstance(request, Mapping):
         return structure(dict(request), Request)
-    raise DocumentError("", f"a {type(request).__name__} is no request, nor a document, a path or PLUGIN:WORKLOAD")
+    raise DocumentError("", f"a {type(request).__name__} is not a request, nor a document, a path or PLUGIN:WORKLOAD")
 
 
 def limited(

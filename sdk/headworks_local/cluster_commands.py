@@ -29,7 +29,7 @@ def whole_numbers(of: str) -> Callable[[click.Context, click.Parameter, str], tu
     def parse(_context: click.Context, _parameter: click.Parameter, value: str) -> tuple[int, ...]:
         counts = tuple(int(each) if each.strip().isdigit() else 0 for each in value.split(","))
         if min(counts) < 1 or len(counts) > MOST:
-            raise click.BadParameter(f"{value!r} is no list of {of}: expected whole numbers such as 4,2,1")
+            raise click.BadParameter(f"{value!r} is not a list of {of}: expected whole numbers such as 4,2,1")
         return counts
 
     return parse

@@ -94,7 +94,7 @@ class Lifetime:
             begin = time.monotonic()
             self._process.wait()
             if time.monotonic() - begin < SHORT:
-                LOG.warning("no reaper runs: what this process starts outlives it if it is killed")
+                LOG.warning("no reaper runs: if this process is killed, the processes that it started live on")
                 return
             with self._lock:
                 os.close(self._pipe)

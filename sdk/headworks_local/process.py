@@ -171,7 +171,7 @@ def check_addresses(hosts: Iterable[str]) -> None:
     for host in hosts:
         if not is_of_this_machine(host):
             add = f"add it with `sudo ifconfig lo0 alias {host}`" if psutil.MACOS else "choose another one"
-            raise EngineError(f"{host} is no address of this machine: {add}")
+            raise EngineError(f"{host} is not an address of this machine: {add}")
 
 
 def is_of_this_machine(host: str) -> bool:

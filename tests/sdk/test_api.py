@@ -126,7 +126,7 @@ def test_a_workload_is_a_request_by_its_name():
 
 @pytest.mark.parametrize("nothing", [None, 3, ["x"]])
 def test_what_can_be_no_request_is_refused_in_words(nothing):
-    with pytest.raises(DocumentError, match="is no request"):
+    with pytest.raises(DocumentError, match="is not a request"):
         plan(nothing, "even")
 
 

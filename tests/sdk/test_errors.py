@@ -63,11 +63,11 @@ def test_what_plugins_raise_and_say_of_themselves_is_shown_as_text(monkeypatch):
 
 def test_the_file_is_named(tmp_path):
     (tmp_path / "bad.json").write_text("[")
-    with pytest.raises(DocumentError, match=r"bad\.json: this is no JSON") as caught:
+    with pytest.raises(DocumentError, match=r"bad\.json: this is not JSON") as caught:
         read(tmp_path / "bad.json", Request)
     assert caught.value.source == str(tmp_path / "bad.json")
     done = CliRunner().invoke(headworks, ["plan", "-"], input="")
-    assert str(done.exception).startswith("standard input: this is no JSON")
+    assert str(done.exception).startswith("standard input: this is not JSON")
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_the_file_is_named(tmp_path):
         (["plan", "dstrom:linear"], "no plugin is named 'dstrom', did you mean dstorm?"),
         (["plan", "dstorm:linaer"], "did you mean linear?"),
         (["compare", "dstorm:linear", "-s", "evn"], "there is no scheduler 'evn', did you mean even?"),
-        (["compare", "dstorm:linear", "-s", "sim"], "sim is no scheduler; there are: dps"),
+        (["compare", "dstorm:linear", "-s", "sim"], "sim is not a scheduler; there are: dps"),
         (["run", "--engine", "sin", "x"], "there is no engine 'sin', did you mean sim?"),
         (["run", "--engine", "sim", "-s", "dstrom", "x"], "did you mean dstorm?"),
         (["simulate", "dstorm:linear", "-s", "dstrom"], "did you mean dstorm?"),

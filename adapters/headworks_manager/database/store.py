@@ -329,7 +329,7 @@ def _changes_of(before: Seen | None, after: Seen, now: int) -> list[tuple[str, s
     starved, boosted = (before.starving, before.boosted) if before is not None else (None, None)
     words = []
     if after.starving is not None and starved is None:
-        words.append(("starves", f"it has {_of(after)}; what it would take: {after.remedy}"))
+        words.append(("starves", f"it has {_of(after)}; the remedy: {after.remedy}"))
     if after.starving is None and starved is not None:
         words.append(("runs", f"on {_of(after)}, after {(now - starved) / 1000:.0f} s"))
     if after.boosted is not None and boosted is None:

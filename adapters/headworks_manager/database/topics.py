@@ -42,7 +42,7 @@ class Letter:
         offset: Its offset there.
         content: The first `KEPT` bytes of its value.
         size: Bytes of its value.
-        error: Why it is no trigger.
+        error: Why it is not a trigger.
         pointer: JSON pointer to the part that does not fit.
         number: Its number in the database, 0 before it is there.
     """

@@ -248,7 +248,9 @@ def check_name(name: str, pointer: str) -> None:
     """
     if not (0 < len(name) <= LONGEST_NAME and name.isprintable() and not {" ", "/"} & set(name)):
         said = name if len(name) <= 60 else f"{name[:60]}..."
-        raise DocumentError(pointer, f"{said!a} is no name: 1 to {LONGEST_NAME} characters without spaces and slashes")
+        raise DocumentError(
+            pointer, f"{said!a} is not a name: 1 to {LONGEST_NAME} characters without spaces and slashes"
+        )
 
 
 def check_trigger(trigger: Trigger) -> None:

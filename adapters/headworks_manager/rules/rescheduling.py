@@ -117,5 +117,5 @@ def readiness(backlogs: Mapping[str, Backlog], waited: float, drain: Drain) -> t
 
 def _told(backlog: Backlog) -> str:
     if backlog.tuples is None:
-        return backlog.why or "nobody knows what is under way"
+        return backlog.why or "nobody knows how many tuples are under way"
     return f"{backlog.tuples} tuples are under way"

@@ -33,7 +33,7 @@ class Groups:
         """Groups of rows.
 
         Args:
-            columns: Array of numpy or pyarrow by column; {} is no row.
+            columns: Array of numpy or pyarrow by column; {} is not a row.
             names: Columns whose values a group has in common.
         """
         if not columns:

@@ -38,9 +38,9 @@ class Threshold:
         try:
             threshold = cls(float(percent), reason.strip())
         except ValueError:
-            raise OptionError("", f"{text!r} is no threshold: PERCENT or REASON=PERCENT, such as clock=1") from None
+            raise OptionError("", f"{text!r} is not a threshold: PERCENT or REASON=PERCENT, such as clock=1") from None
         if not 0 <= threshold.percent <= 100:
-            raise OptionError("", f"{text!r} is no threshold: the percentage is from 0 to 100")
+            raise OptionError("", f"{text!r} is not a threshold: the percentage is from 0 to 100")
         return threshold
 
     def count(self, rows: Mapping[str, int]) -> int:

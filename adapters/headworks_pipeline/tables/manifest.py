@@ -106,7 +106,7 @@ def read_manifest(text: str, path: str) -> Manifest:
         path: Path to name in errors.
 
     Raises:
-        DocumentError: It is no manifest, or of another version.
+        DocumentError: It is not a manifest, or of another version.
     """
     try:
         data = json.loads(text)
@@ -116,7 +116,7 @@ def read_manifest(text: str, path: str) -> Manifest:
             learnt = {name: Learnt(**each) for name, each in data["learnt"].items()}
             return Manifest(number=data["number"], hours=FrozenMap(hours), learnt=FrozenMap(learnt))
     except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise DocumentError("", f"{path} is no manifest of results: {error!r}") from None
+        raise DocumentError("", f"{path} is not a manifest of results: {error!r}") from None
     raise DocumentError("/version", f"{path} has version {version}, this Headworks reads {VERSION}")
 
 

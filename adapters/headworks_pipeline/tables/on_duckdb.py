@@ -255,7 +255,7 @@ def duckdb_backend(memory: str, threads: int | None = None) -> Iterator[OnDuckDB
         threads: Number of threads; None for one for each core.
 
     Raises:
-        EngineError: DuckDB is missing, or the memory is no amount.
+        EngineError: DuckDB is missing, or the memory is not an amount.
     """
     try:
         # DuckDB is optional: where it is missing, the error says how to install it.
@@ -267,7 +267,7 @@ def duckdb_backend(memory: str, threads: int | None = None) -> Iterator[OnDuckDB
         try:
             base.execute(f"set memory_limit = '{float(memory[:-1]):g}{unit}'")
         except (ValueError, duckdb.Error):
-            raise EngineUseError(f"{memory!r} is no amount of memory: such as 800m or 2g") from None
+            raise EngineUseError(f"{memory!r} is not an amount of memory: such as 800m or 2g") from None
         base.execute("set TimeZone = 'UTC'; set preserve_insertion_order = false")
         if threads:
             base.execute(f"set threads = {threads}")

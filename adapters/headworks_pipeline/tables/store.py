@@ -83,7 +83,7 @@ class Store:
         except OSError as error:  # pyarrow's name no file
             said = os.strerror(error.errno) if error.errno else str(error)
             where = error.filename or f"the results in {self.folder}"
-            raise EngineError(f"{where} cannot be written or read: {said}; what was committed stays") from error
+            raise EngineError(f"{where} cannot be written or read: {said}; committed results stay") from error
 
     def manifest(self) -> Manifest:
         """The last manifest; empty before the first commit.

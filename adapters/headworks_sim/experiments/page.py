@@ -88,10 +88,10 @@ def _panel(title: str, value: Callable[[CurvePoint], float | None], found: Seque
 
 def _caption(trace: Trace | None) -> str:
     if trace is None or not trace.events:
-        return "The dashed curve is what is offered."
+        return "The dashed curve is the offered load."
     told = "; ".join(
         f"{each.time:,.0f} s: {each.kind} {each.subject}" + ("" if each.value is None else f" {each.value:g}")
         for each in sorted(trace.events, key=lambda each: each.time)[:TOLD]
     )
     more = len(trace.events) - TOLD
-    return f"The dashed curve is what is offered. {told}" + (f"; and {more} more events" if more > 0 else "") + "."
+    return f"The dashed curve is the offered load. {told}" + (f"; and {more} more events" if more > 0 else "") + "."

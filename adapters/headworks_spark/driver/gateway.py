@@ -176,7 +176,7 @@ def ending_with_jvm() -> Iterator[None]:
         try:
             running_gateway().jvm.java.lang.System.nanoTime()
         except (AttributeError, Py4JError, OSError):
-            LOG.warning("the driver's JVM is gone, and what was followed with it")
+            LOG.warning("the driver's JVM is gone, and with it all followed queries")
             raise EngineEndedError(f"the driver's JVM is gone ({type(error).__name__})") from error
         raise
 

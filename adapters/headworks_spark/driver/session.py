@@ -157,7 +157,7 @@ def refuse_master(master_url: str) -> None:
     elif not re.fullmatch(rf"spark://{ADDRESS}(,{ADDRESS})*", master_url):
         next_step = next((f"; {why}" for begin, why in OTHERS.items() if master_url.startswith(begin)), "")
         expected = f"expected spark://HOST:PORT or yarn{next_step}"
-        raise EngineUseError(f"{master_url!r} is no standalone cluster, nor yarn: {expected}")
+        raise EngineUseError(f"{master_url!r} is not a standalone cluster, nor yarn: {expected}")
 
 
 def refuse_silence(master_url: str) -> None:

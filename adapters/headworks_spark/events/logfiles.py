@@ -41,7 +41,7 @@ def log_files(place: str | Path) -> list[LogFile]:
     """
     found = _remote(str(place)) if is_url(place) else _files(Path(place))
     if not found:
-        message = f"{place} is no event log of Spark: expected a file, or a folder with files events_1_..."
+        message = f"{place} is not an event log of Spark: expected a file, or a folder with files events_1_..."
         raise DocumentError("", message)
     return found
 

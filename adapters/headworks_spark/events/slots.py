@@ -56,7 +56,7 @@ def task_needs(settings: Mapping[str, str]) -> dict[str, float]:
     """What a task takes of each resource, by the settings of an application.
 
     Raises:
-        ValueError: An amount is no number.
+        ValueError: An amount is not a number.
     """
     named = ((AMOUNT.fullmatch(name), value) for name, value in settings.items())
     return {found[1] or found[2]: float(value) for found, value in named if found}

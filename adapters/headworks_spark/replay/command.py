@@ -49,8 +49,8 @@ def command(
 ) -> None:
     """Explain the duration of batches from LOG, an event log of Spark or its URL in an object store.
 
-    For each stage skew, locality and bytes, and the seconds that a batch would take with other numbers of executors,
-    or with tasks where a scheduler would put them. Nothing has to be installed where the log was written.
+    You see the skew, locality and bytes of each stage, and the seconds of a batch with other numbers of executors, or
+    with tasks where a scheduler would put them. Nothing has to be installed where the log was written.
     """
     # pyarrow, numpy and the model cost 0.3 s, which the list of commands does not need.
     from headworks.documents import write

@@ -34,7 +34,7 @@ def up(vcores: tuple[int, ...], memory: int, *, as_json: bool) -> None:
 
 
 @yarn.command()
-@click.option("--json", "as_json", is_flag=True, help="Print what was ended as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def down(*, as_json: bool) -> None:
     """End the YARN that `up` started, with all containers; without effect if there is none."""
     # 0.2 s that a list of commands does not need.

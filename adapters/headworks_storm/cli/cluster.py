@@ -31,7 +31,7 @@ def _supervisors(_context: click.Context, _parameter: click.Parameter, value: st
     sizes = [re.fullmatch(r"([1-9]\d*):([1-9]\d*):([1-9]\d?)", each.strip()) for each in value.split(",")]
     found = [(float(size[1]), float(size[2]), int(size[3])) for size in sizes if size]
     if len(found) < len(sizes) or len(sizes) > MOST:
-        raise click.BadParameter(f"{value!r} is no list of CPU:MEMORY:SLOTS such as 400:4096:4,200:2048:2")
+        raise click.BadParameter(f"{value!r} is not a list of CPU:MEMORY:SLOTS such as 400:4096:4,200:2048:2")
     return supervisor_specs(found)
 
 
@@ -105,7 +105,7 @@ def prepare(version: str, *, as_json: bool) -> None:
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="Print what was ended as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def down(*, as_json: bool) -> None:
     """End the cluster that `up` started, its workers too; without effect if there is none."""
     # psutil, cattrs and filelock cost 0.1 s, which the list of commands does not need.

@@ -91,7 +91,7 @@ def move(
     """Move a task to the seat that it has in another worker, while all workers run."""
     component, _, index = task.rpartition("/")
     if not component or not index.isdigit():
-        raise click.BadParameter(f"{task!r} is no COMPONENT/INDEX, such as count/3", param_hint="COMPONENT/INDEX")
+        raise click.BadParameter(f"{task!r} is not a COMPONENT/INDEX, such as count/3", param_hint="COMPONENT/INDEX")
     if (place is None) != cancel:
         raise click.UsageError("name HOST:PORT, to which the task is to move, or --cancel")
     if place is None:
@@ -118,7 +118,7 @@ def scale(name: str, wanted: str, home: Path | None, *, as_json: bool) -> None:
     """
     component, _, count = wanted.rpartition("=")
     if not component or not count.isdecimal():
-        raise click.BadParameter(f"{wanted!r} is no COMPONENT=COUNT, such as split=3", param_hint="COMPONENT=COUNT")
+        raise click.BadParameter(f"{wanted!r} is not a COMPONENT=COUNT, such as split=3", param_hint="COMPONENT=COUNT")
     before = ask(home, "scale", name=name, component=component, count=int(count))
     if as_json:
         click.echo(json.dumps({"component": component, "before": before, "after": int(count)}))

@@ -52,7 +52,9 @@ def read_request(jar: Path, name: str) -> Request:
         with zipfile.ZipFile(jar) as archive:
             topologies = tuple(_topologies(archive, name))
     except (OSError, zipfile.BadZipFile) as error:
-        raise DocumentError("", f"{jar} is no readable jar ({error}); delete it and let it be fetched again") from None
+        raise DocumentError(
+            "", f"{jar} is not a readable jar ({error}); delete it and let it be fetched again"
+        ) from None
     if not topologies:
         raise DocumentError("", f"{jar} holds no topology under clusterconf/{name}; is it storm-server's test jar?")
     return Request(cluster=cluster_of(name), topologies=topologies)
@@ -74,7 +76,7 @@ def _topology(path: str, code: bytes, conf: bytes) -> Topology:
     try:
         settings: Any = json.loads(conf)
     except ValueError as error:
-        raise DocumentError("", f"the configuration beside {path} is no JSON: {error}") from None
+        raise DocumentError("", f"the configuration beside {path} is not JSON: {error}") from None
     return topology_of(name, read_struct(code), settings)
 
 

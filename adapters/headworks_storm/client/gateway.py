@@ -84,7 +84,7 @@ class NimbusGateway:
         """Start the JVM; Nimbus need not be there yet.
 
         Raises:
-            EngineError: py4j is missing, the JVM does not start, the file is no YAML, or names no address of Nimbus.
+            EngineError: py4j is missing, the JVM does not start, the file is not YAML, or names no address of Nimbus.
         """
         try:
             # py4j comes with the extra `storm`: without it this is an error with a fix, not a failed import.
@@ -134,7 +134,7 @@ class NimbusGateway:
         """Read a `storm.yaml` by Storm itself, as plain data.
 
         Raises:
-            EngineError: It is no YAML.
+            EngineError: It is not YAML.
         """
         from py4j.protocol import Py4JJavaError  # of the extra `storm`, which is there once `start` succeeded
 
@@ -328,14 +328,14 @@ class NimbusGateway:
         # Thrift's exceptions hold their text in a field `msg`. Asked for a method, a JavaObject always has it.
         is_thrift = str(thrown.getClass().getName()).startswith(THRIFT)
         said = thrown.get_msg() if is_thrift else thrown.getMessage()
-        return f"Nimbus refuses what was asked of {subject!r}: {said or kind}"
+        return f"Nimbus refuses the request about {subject!r}: {said or kind}"
 
 
 def nimbus_addresses(conf: Mapping[str, Any]) -> tuple[tuple[str, int], ...]:
     """Addresses at which clients reach the Nimbuses that a `storm.yaml` names; Storm's default otherwise.
 
     Raises:
-        EngineUseError: Its hosts are no list, or its port is no number.
+        EngineUseError: Its hosts are no list, or its port is not a number.
     """
     key, otherwise = ("nimbus.thrift.tls.port", 0) if conf.get(TLS) else ("nimbus.thrift.port", 6627)
     seeds, port = conf.get("nimbus.seeds") or ["localhost"], conf.get(key) or otherwise

@@ -73,7 +73,7 @@ class _Reader:
             raise DocumentError("", f"Thrift values nest deeper than {MAX_DEPTH} at byte {self.at}")
         read = self._compound.get(kind)
         if read is None:
-            raise DocumentError("", f"{kind} is no Thrift type (byte {self.at}); is it another format?")
+            raise DocumentError("", f"{kind} is not a Thrift type (byte {self.at}); is it another format?")
         return read(depth)
 
     def _list(self, depth: int) -> list[Any]:

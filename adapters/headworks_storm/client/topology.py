@@ -67,7 +67,7 @@ def topology_of(name: str, code: Struct, conf: Mapping[str, Any]) -> Topology:
             worker_heap=float(conf.get("topology.worker.max.heap.size.mb") or WORKER_HEAP),
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise DocumentError("", f"{name} is no Storm topology: {error!r}") from error
+        raise DocumentError("", f"{name} is not a Storm topology: {error!r}") from error
 
 
 def _components(code: Struct, conf: Mapping[str, Any]) -> Iterator[Component]:

@@ -74,7 +74,7 @@ def ask(endpoint: Endpoint, home: Path, command: str, words: Mapping[str, Any]) 
             said = read_line(caller, most=BOUNDS.line, seconds=ANSWERED + (words.get("wait") or 0))
         except OSError as error:
             raise EngineError(
-                f"`headworks serve storm` ended before it answered ({error}): look what was done"
+                f"`headworks serve storm` ended before it answered ({error}): look whether it was done"
             ) from None
     if not said.startswith(f"{protocol.RETURN_MESSAGE}{protocol.SUCCESS}{protocol.STRING_TYPE}"):
         raise EngineError(f"`headworks serve storm` could not carry it out: {said[3:]}")

@@ -188,4 +188,4 @@ def _panel(phase: TriedPlacement) -> Panel:
         restarted, slow = phase.change.restarted, phase.change.reduced
         told += f"The change restarted {restarted} workers and slowed the topology for {slow} s. "
     svg = placement_svg(Problem.of(request), placed)
-    return Panel(title=phase.label, svg=svg, caption=f"{told}Lines show what was measured.")
+    return Panel(title=phase.label, svg=svg, caption=f"{told}Lines show the measured traffic.")

@@ -42,7 +42,7 @@ class Installation:
         """
         found = sorted(filter(None, (CLIENT_JAR.fullmatch(each.name) for each in home.glob("lib/*.jar"))), key=str)
         if not found:
-            raise EngineUseError(f"{home} is no Storm installation: it has no lib/storm-client-*.jar")
+            raise EngineUseError(f"{home} is not a Storm installation: it has no lib/storm-client-*.jar")
         return cls(home=home.absolute(), version=found[-1][1])
 
     @property
@@ -72,7 +72,7 @@ class Installation:
         """Settings of its `storm.yaml`, as Storm itself reads it: a JVM is started for that.
 
         Raises:
-            EngineError: The file is not there or is no YAML; or see `NimbusGateway.start`.
+            EngineError: The file is not there or is not YAML; or see `NimbusGateway.start`.
         """
         with self.gateway() as jvm:
             return dict(jvm.conf)

@@ -256,7 +256,7 @@ class Rounds:
         """Answer a round: JSON in, JSON out.
 
         Raises:
-            DocumentError: The text is no round. The bridge in Nimbus holds the assignment then.
+            DocumentError: The text is not a round. The bridge in Nimbus holds the assignment then.
         """
         with self._one_round:
             snapshot = read_snapshot(text)

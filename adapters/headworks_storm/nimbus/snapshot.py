@@ -177,7 +177,7 @@ def read_snapshot(text: str) -> Snapshot:
     """Read a round as the bridge in Nimbus writes it.
 
     Raises:
-        DocumentError: It is no round, or one of another version of the protocol.
+        DocumentError: It is not a round, or one of another version of the protocol.
     """
     try:
         data = json.loads(text)
@@ -186,7 +186,7 @@ def read_snapshot(text: str) -> Snapshot:
             raise DocumentError("/v", f"{message}: give Nimbus the jar of `headworks storm jar`")
         return _snapshot(data)
     except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
-        raise DocumentError("", f"this is no scheduling round of Storm: {error!r}") from None
+        raise DocumentError("", f"this is not a scheduling round of Storm: {error!r}") from None
 
 
 def _snapshot(data: Mapping[str, Any]) -> Snapshot:

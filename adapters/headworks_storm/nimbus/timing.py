@@ -22,7 +22,7 @@ DAY = 86_400
 
 
 def seconds(said: Any) -> float:
-    """Seconds that a setting says; 0 where it is no whole number up to a day."""
+    """Seconds that a setting says; 0 where it is not a whole number up to a day."""
     return float(said) if type(said) is int and 0 < said <= DAY else 0.0
 
 

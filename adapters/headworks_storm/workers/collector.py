@@ -285,7 +285,7 @@ def collector_addresses(named: Any) -> tuple[tuple[str, int], ...]:
         named: The value, as YAML has it.
 
     Raises:
-        ValueError: One of them is no HOST:PORT, or there are more than a worker reports to.
+        ValueError: One of them is not a HOST:PORT, or there are more than a worker reports to.
     """
     texts = [str(each) for each in named] if isinstance(named, list | tuple) else str(named or "").split(",")
     found = tuple(dict.fromkeys(_address(text.strip()) for text in texts if text.strip()))
@@ -297,5 +297,5 @@ def collector_addresses(named: Any) -> tuple[tuple[str, int], ...]:
 def _address(text: str) -> tuple[str, int]:
     host, _, port = text.rpartition(":")
     if not host or not (port.isascii() and port.isdigit()) or not 0 < int(port) < 65536:
-        raise ValueError(f"{text!r} is no HOST:PORT")
+        raise ValueError(f"{text!r} is not a HOST:PORT")
     return host, int(port)

@@ -182,7 +182,7 @@ def read_report(line: str | bytes, received: float) -> Report:
         received: When it came, seconds since 1970.
 
     Raises:
-        DocumentError: It is no report, or one of another version.
+        DocumentError: It is not a report, or one of another version.
     """
     try:
         data = json.loads(line)
@@ -193,7 +193,7 @@ def read_report(line: str | bytes, received: float) -> Report:
             raise DocumentError("/v", message)
         return _report(data, received)
     except (KeyError, TypeError, ValueError, RecursionError) as error:
-        raise DocumentError("", f"this is no report of a worker: {error!r}") from None
+        raise DocumentError("", f"this is not a report of a worker: {error!r}") from None
 
 
 def _report(data: dict[str, Any], received: float) -> Report:

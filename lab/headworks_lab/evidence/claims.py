@@ -289,7 +289,7 @@ def _figure(found: float | str | Interval | None) -> float | str | None:
     if isinstance(found, Interval):
         return _figure(found.median)
     if isinstance(found, float) and not math.isfinite(found):
-        raise ValueError(f"{found} is no figure")
+        raise ValueError(f"{found} is not a figure")
     return found
 
 

@@ -103,7 +103,7 @@ def _live(host: PluginHost, plugin: str, wanted: Sequence[str]) -> dict[str, lis
 def _recompute(
     host: PluginHost, claims: dict[str, list[Claim]], improvements: dict[str, list[Improvement]]
 ) -> tuple[dict[str, list[Result]], list[Improved]]:
-    """Every claim and improvement, with a bar on stderr, or a line a plugin where stderr is no terminal."""
+    """Every claim and improvement, with a bar on stderr, or a line a plugin where stderr is not a terminal."""
     # rich costs 60 ms, which the list of commands does not need.
     from rich.progress import Progress
 

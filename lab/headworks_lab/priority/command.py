@@ -30,7 +30,7 @@ FEEDS = {"rate": 6.67, "proportion": 0.5, "tuples": 800, "service": 0.4}
     "schedulers",
     multiple=True,
     type=click.Choice(SCHEDULERS),
-    help="Under which schedulers; may be repeated. By default all four in use case 1, sps and dps in 2.",
+    help="A scheduler, repeatable; by default all four in use case 1, sps and dps in 2.",
 )
 @click.option("--gap", type=FiniteRange(1), help="1: seconds between batches (BG); 30 by default.")
 @click.option("--length", type=click.IntRange(1, 1000), help="1: tuples of a batch (BL); 30 by default.")

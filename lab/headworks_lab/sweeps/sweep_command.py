@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 def _counts(_context: click.Context, _parameter: click.Parameter, value: str) -> tuple[int, ...]:
     counts = tuple(0 if each == "own" else int(each) if each.isdigit() else -1 for each in value.split(","))
     if min(counts) < 0:
-        raise click.BadParameter(f"{value!r} is no list of numbers of nodes, such as own,8,16")
+        raise click.BadParameter(f"{value!r} is not a list of numbers of nodes, such as own,8,16")
     return counts
 
 

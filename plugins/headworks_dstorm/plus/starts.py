@@ -147,7 +147,7 @@ def improve(problem: Problem, options: PlusOptions) -> Plan:
     best = min(found, key=lambda each: each.cost)
     running = _running(problem, options)
     if running is not None and not _pays(running, best, options.least_gain):
-        plan = problem.plan(running.node_of, "what runs stays: " + _compare(problem, running, best))
+        plan = problem.plan(running.node_of, "running tasks stay: " + _compare(problem, running, best))
         if not plan.scores.unplaced:  # topologies that run in one slot are to have one each
             return plan
     early = ", ended early" if ended.is_set() else ""
@@ -192,7 +192,7 @@ def _by_work(
 def _other_plans(problem: Problem, options: PlusOptions, best: Candidate, ended: Event) -> Iterator[Plan]:
     """Plans that may leave fewer tasks out, where each of those found so far leaves some: slots decide that."""
     if not _limited(problem) and (problem.current >= 0).any():
-        yield beside_running(problem, best.node_of, f"{best.origin}; what runs stays")
+        yield beside_running(problem, best.node_of, f"{best.origin}; running tasks stay")
     if not ended.is_set():
         yield settled(problem, partial(schedule, options=options))
 

@@ -101,7 +101,7 @@ def _decided(done: Round, origin: str) -> Decided:
         said = f"the round was {done.outcome}, and no plan was asked for: its record has no request"
         raise DocumentError("", said)
     plan = as_it_runs(done.request) if done.plan is None else done.plan
-    shown = "" if done.plan is not None else "; nothing is planned, and this is about what runs"
+    shown = "" if done.plan is not None else "; nothing was planned, so this is about the running tasks"
     return Decided(
         request=done.request,
         plan=plan,

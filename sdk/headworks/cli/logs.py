@@ -77,11 +77,11 @@ def show_logs(level: str, *, tracebacks: bool) -> None:
         tracebacks: Whether the exceptions of plugins are written with their traceback, whatever the level.
 
     Raises:
-        click.UsageError: `HEADWORKS_LOG` is no level.
+        click.UsageError: `HEADWORKS_LOG` is not a level.
     """
     level = level or os.environ.get(ENVIRONMENT, "").lower()
     if level and level not in LEVELS:
-        raise click.UsageError(f"{ENVIRONMENT}={level!r} is no level: {', '.join(LEVELS)}")
+        raise click.UsageError(f"{ENVIRONMENT}={level!r} is not a level: {', '.join(LEVELS)}")
     if not (level or tracebacks):
         return
     if level:

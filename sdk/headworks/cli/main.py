@@ -144,7 +144,7 @@ class Commands(Summaries):
 @click.version_option(package_name="headworks", prog_name="headworks")
 @click.option("-v", "--verbose", count=True, help="Show more of the log on stderr; twice for all of it.")
 @click.option("--log-level", type=click.Choice(LEVELS), help="Show the log from this level on; HEADWORKS_LOG does too.")
-@click.option("--traceback", is_flag=True, help="Show where plugins fail: the traceback of what they raise.")
+@click.option("--traceback", is_flag=True, help="Show where plugins fail: the traceback of each error.")
 @log_json_option
 @click.pass_context
 def headworks(context: click.Context, /, *, verbose: int, log_level: str | None, traceback: bool) -> None:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from headworks.model.tabular import Record
 
 WIDTH = 120
-"""Columns of a table when stdout is no terminal."""
+"""Columns of a table when stdout is not a terminal."""
 UNBOUNDED = 100_000
 """Columns of a table that is to be as wide as it needs."""
 WIDE = "wide"
@@ -85,7 +85,7 @@ class Progress:
 
 @contextlib.contextmanager
 def steps(what: str, count: int, unit: str = "steps") -> Iterator[Callable[[str], None]]:
-    """A bar on stderr that names the step which is being done; one message where stderr is no terminal.
+    """A bar on stderr that names the step which is being done; one message where stderr is not a terminal.
 
     Nothing is drawn between two steps, so no thread runs that a step could trip over, and stdout stays the step's own.
 

@@ -36,7 +36,7 @@ class Address(click.ParamType):  # type: ignore[type-arg]  # generic since click
         host, colon, port = str(value).rpartition(":")
         host = host if colon else self._host
         if not (host and port.isdecimal() and int(port) < 65536):
-            self.fail(f"{value!r} is no {'[HOST:]PORT' if self._host else 'HOST:PORT'}", param, ctx)
+            self.fail(f"{value!r} is not a {'[HOST:]PORT' if self._host else 'HOST:PORT'}", param, ctx)
         return host.strip("[]"), int(port)
 
 
@@ -51,7 +51,7 @@ class Counted(click.ParamType):  # type: ignore[type-arg]  # generic since click
             return value
         name, equals, count = str(value).partition("=")
         if not name or (equals and not (count.isascii() and count.isdecimal() and int(count))):
-            self.fail(f"{value!r} is no NAME=COUNT", param, ctx)
+            self.fail(f"{value!r} is not a NAME=COUNT", param, ctx)
         return name, int(count or 1)
 
 
@@ -62,7 +62,7 @@ class FiniteRange(click.FloatRange):
         """Read a number.
 
         Raises:
-            BadParameter: It is no number, not finite, or beyond a bound.
+            BadParameter: It is not a number, not finite, or beyond a bound.
         """
         number = float(super().convert(value, param, ctx))
         if not math.isfinite(number):
@@ -100,7 +100,7 @@ class KafkaTopic(click.ParamType):  # type: ignore[type-arg]  # generic since cl
         if isinstance(value, TopicAddress):
             return value
         if not str(value).startswith(SCHEME) and not self._default:
-            self.fail(f"{value} is no topic: {SCHEME}HOST:PORT/TOPIC", param, ctx)
+            self.fail(f"{value} is not a topic: {SCHEME}HOST:PORT/TOPIC", param, ctx)
         try:
             return TopicAddress.parse(str(value).removeprefix(SCHEME), self._default)
         except ValueError as error:

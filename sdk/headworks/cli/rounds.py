@@ -53,7 +53,7 @@ metrics_option = click.option(
     "--metrics",
     type=Address("127.0.0.1"),
     metavar="[HOST:]PORT",
-    help="Where Prometheus may read metrics; on this machine alone without HOST.",
+    help="Where Prometheus can read metrics; without HOST, on this machine alone.",
 )
 metrics_tasks_option = click.option(
     "--metrics-tasks",
@@ -88,7 +88,7 @@ def watched(
         UsageError: There are no metrics for tasks to be shown in.
     """
     if tasks and metrics is None:
-        raise click.UsageError("--metrics-tasks adds to what --metrics shows: give --metrics [HOST:]PORT as well")
+        raise click.UsageError("--metrics-tasks adds figures to --metrics: give --metrics [HOST:]PORT as well")
     # numpy and cattrs cost 0.2 s, which the list of commands does not need.
     from headworks.cli.live import offered
     from headworks.control.totals import HeardRounds
@@ -110,7 +110,7 @@ def _metrics(
     except ModuleNotFoundError as error:
         raise EngineError(f"{error.name} is not installed: {how_to_install('metrics')}") from None
     with served(address, heard, host.tally, counts, tasks) as url:
-        say(f"metrics are at {url}, for all who reach that address")
+        say(f"metrics are at {url}; anyone who reaches that address can read them")
         yield
 
 

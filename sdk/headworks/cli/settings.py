@@ -32,7 +32,7 @@ class Pace:
 
     interval: float = attrs.field(default=60.0, metadata={"help": "Seconds between rounds.", "least": 0})
     rounds: int | None = attrs.field(
-        default=None, metadata={"help": "Stop after so many rounds; endless by default.", "least": 1}
+        default=None, metadata={"help": "Stop after this many rounds; by default, never.", "least": 1}
     )
     replan: bool = attrs.field(
         default=False, metadata={"help": "Plan in every round, even if the scheduler's analysis sees no need."}
@@ -199,7 +199,7 @@ def read_toml(path: Path) -> dict[str, Any]:
     """The tables of a TOML file.
 
     Raises:
-        DocumentError: It cannot be read, or is no TOML.
+        DocumentError: It cannot be read, or is not TOML.
     """
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
@@ -227,7 +227,7 @@ def _table(root: click.Context, command: click.Command, table: object, path: Pat
     The table of a command that is set aside is passed over: the other commands work on.
     """
     if not isinstance(table, dict):
-        raise DocumentError(pointer(*where), "is no table", str(path))
+        raise DocumentError(pointer(*where), "is not a table", str(path))
     options, inner = keys(command, root), command.get_command if isinstance(command, click.Group) else _none
     found: dict[str, Any] = {}
     for name, value in table.items():
@@ -266,7 +266,7 @@ def _value(root: click.Context, option: click.Option, value: Any, path: Path, at
 def _flat(value: Any, at: str, path: Path) -> dict[str, Any]:
     """Options of schedulers: `beta = 0`, or where there are several schedulers `dstorm.beta = 0`."""
     if not isinstance(value, dict):
-        raise DocumentError(at, f"{value!r} is no table of options", str(path))
+        raise DocumentError(at, f"{value!r} is not a table of options", str(path))
     nested = {
         f"{name}.{key}": item for name, each in value.items() if isinstance(each, dict) for key, item in each.items()
     }

@@ -84,8 +84,8 @@ def given_up_reason(request: Request, plan: Plan, repeated: Repeated, *, most: i
     if repeated.times < most or repeated.among != _world(request):
         return ""
     return (
-        f"{repeated.times} rounds in a row failed alike ({repeated.what}): what runs stays until nodes, "
-        f"topologies or priorities change, or this is started again; {len(plan.moves)} moves are not made"
+        f"{repeated.times} rounds in a row failed alike ({repeated.what}): running tasks stay until nodes, "
+        f"topologies or priorities change, or you start it again; {len(plan.moves)} moves are not made"
     )
 
 

@@ -174,4 +174,4 @@ def _describe(known: Knowledge) -> str:
     if known == Knowledge():
         return "nothing is known until it can be read"
     until = f", until {known.until}" if known.until else ""
-    return f"what was read before stays: {len(known.profiles)} profiles, {len(known.demands)} demands{until}"
+    return f"the last content stays: {len(known.profiles)} profiles, {len(known.demands)} demands{until}"

@@ -95,7 +95,7 @@ class Control:
     drain: float | None = attrs.field(
         default=None,
         metadata={
-            "help": "Pause topologies whose tasks move until they are empty, for so many seconds at most.",
+            "help": "Pause topologies whose tasks move until they are empty, for at most this many seconds.",
             "above": 0,
             "metavar": "SECONDS",
         },

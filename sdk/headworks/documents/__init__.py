@@ -37,7 +37,7 @@ def loads(text: str | bytes, kind: type[T], *, source: str = "") -> T:
         source: The file, for messages; see `headworks.documents.formats.parse`.
 
     Raises:
-        DocumentError: The text is no JSON, holds NaN or a key twice, breaks its schema, or contradicts itself.
+        DocumentError: The text is not JSON, holds NaN or a key twice, breaks its schema, or contradicts itself.
     """
     try:
         return structure(parse(text, source), kind)
@@ -58,7 +58,7 @@ def read_text(path: str | Path) -> str:
     """The text of a file. Its bytes are released before values are made of it.
 
     Raises:
-        DocumentError: The file cannot be read, or is no UTF-8.
+        DocumentError: The file cannot be read, or is not UTF-8.
     """
     try:
         found = Path(path).read_bytes()
@@ -108,7 +108,9 @@ def restore(data: Any, kind: type[T]) -> T:
     except DocumentError as error:
         if error.pointer:
             raise
-        raise DocumentError("", f"this is no {kind.__name__.lower()}: {error.message}") from None
+        raise DocumentError(
+            "", f"this is not {'an' if kind is Observation else 'a'} {kind.__name__.lower()}: {error.message}"
+        ) from None
     if isinstance(value, Request | Observation):
         check_request(value if isinstance(value, Request) else Request.of(value))
     return value

@@ -52,7 +52,7 @@ def parse_toml(text: str) -> Any:
     try:
         data = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
-        raise DocumentError("", f"this is no TOML in UTF-8: {error}") from None
+        raise DocumentError("", f"this is not TOML in UTF-8: {error}") from None
     _refuse_more_than_json(data)
     return data
 
@@ -64,7 +64,7 @@ def _refuse_more_than_json(data: Any) -> None:
         if isinstance(part, date | time):
             raise DocumentError(where, f"{part} is a time; put it in quotes if it is a text")
         if isinstance(part, float) and not math.isfinite(part):
-            raise DocumentError(where, f"{part} is not an amount; leave out what is not known")
+            raise DocumentError(where, f"{part} is not an amount; leave out an unknown one")
         items = part.items() if isinstance(part, dict) else enumerate(part) if isinstance(part, list) else ()
         stack += reversed([(where + pointer(key), item) for key, item in items])
 
@@ -84,10 +84,10 @@ def parse_yaml(text: str) -> Any:
     try:
         for count, event in enumerate(yaml.parse(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))):
             if count > most:
-                raise DocumentError("", f"this is no document: more than {most} values in {len(text)} characters")
+                raise DocumentError("", f"this is not a document: more than {most} values in {len(text)} characters")
             builder.take(event)
     except yaml.YAMLError as error:
-        raise DocumentError("", f"this is no YAML in UTF-8: {' '.join(str(error).split())[:400]}") from None
+        raise DocumentError("", f"this is not YAML in UTF-8: {' '.join(str(error).split())[:400]}") from None
     refuse_halves(builder.made)
     return builder.made
 
@@ -118,7 +118,7 @@ class _Builder:
                 if self._documents > 1:
                     raise DocumentError("", "there are two documents: write each into a file of its own")
             case "AliasEvent":
-                raise self._fault(f"the alias *{event.anchor} is not read: write out what it stands for")
+                raise self._fault(f"the alias *{event.anchor} is not read: write out its value")
             case "ScalarEvent":
                 self._scalar(event)
             case "MappingStartEvent":
@@ -142,14 +142,14 @@ class _Builder:
         if key in inside:
             raise DocumentError(pointer(*self._path, key), "this key stands twice in one object")
         if len(inside) == MOST_KEYS:
-            raise DocumentError("", f"this is no document: more than {MOST_KEYS} keys in one object")
+            raise DocumentError("", f"this is not a document: more than {MOST_KEYS} keys in one object")
         self._key = key
 
     def _plain(self, word: str) -> Any:
         if word in _WORDS:
             return _WORDS[word]
         if _NO_AMOUNT.fullmatch(word):
-            raise self._fault(f"{word} is not an amount; leave out what is not known")
+            raise self._fault(f"{word} is not an amount; leave out an unknown one")
         if not _NUMBER.fullmatch(word):
             return word
         try:
@@ -163,7 +163,7 @@ class _Builder:
         if isinstance(inside, dict) and self._key is None:
             raise self._fault("a key is a text, neither a list nor an object")
         if len(self._open) == DEEPEST:
-            raise DocumentError("", f"this is no document: more than {DEEPEST} values within each other")
+            raise DocumentError("", f"this is not a document: more than {DEEPEST} values within each other")
         place = self._put(made)
         self._path += place
         self._open.append(made)

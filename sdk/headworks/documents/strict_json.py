@@ -28,7 +28,7 @@ def decoded(text: bytes) -> str:
     """UTF-8 as text, without the mark that some editors put before it.
 
     Raises:
-        DocumentError: It is no UTF-8.
+        DocumentError: It is not UTF-8.
     """
     try:
         return text.decode("utf-8-sig")
@@ -37,21 +37,21 @@ def decoded(text: bytes) -> str:
 
 
 def _no_json(error: Exception) -> DocumentError:
-    return DocumentError("", f"this is no JSON in UTF-8: {error}")
+    return DocumentError("", f"this is not JSON in UTF-8: {error}")
 
 
 def parse(text: str | bytes) -> Any:
     """Read JSON in UTF-8.
 
     Raises:
-        DocumentError: It is no JSON, or it holds NaN, Infinity, a key twice in one object, or half a character.
+        DocumentError: It is not JSON, or it holds NaN, Infinity, a key twice in one object, or half a character.
     """
     faults: _Faults = {}
 
     def pairs(found: list[tuple[str, Any]]) -> dict[str, Any]:
         if len(found) > MOST_KEYS:
             raise DocumentError(
-                "", f"this is no document: {len(found)} keys in one object, at most {MOST_KEYS} are taken"
+                "", f"this is not a document: {len(found)} keys in one object, at most {MOST_KEYS} are taken"
             )
         made = dict(found)
         if len(made) < len(found):
@@ -61,7 +61,7 @@ def parse(text: str | bytes) -> Any:
 
     def constant(name: str) -> float:
         made = float(name)
-        faults[id(made)] = made, (), f"{name} is not an amount; leave out what is not known"
+        faults[id(made)] = made, (), f"{name} is not an amount; leave out an unknown one"
         return made
 
     plain = decoded(text) if isinstance(text, bytes) else text
@@ -100,7 +100,7 @@ def check_density(text: str) -> None:
     for mark, (what, floor, length) in DENSEST.items():
         if (count := text.count(mark)) > (most := max(floor, len(text) // length)):
             said = f"{count} {what} in {len(text)} characters, at most {most} are taken"
-            raise DocumentError("", f"this is no document: {said}")
+            raise DocumentError("", f"this is not a document: {said}")
 
 
 def _first(data: Any, faults: _Faults) -> DocumentError:

@@ -179,7 +179,7 @@ def with_instances(request: Request, parallelism: Mapping[str, int], *, priced: 
     known = {f"{topology.id}/{part.id}" for topology in request.topologies for part in topology.components}
     for name, count in sorted(parallelism.items()):
         if name not in known:
-            raise DocumentError(pointer("parallelism", name), f"{name!r} is no component of the request")
+            raise DocumentError(pointer("parallelism", name), f"{name!r} is not a component of the request")
         if not isinstance(count, int) or count < 1:
             raise DocumentError(
                 pointer("parallelism", name), f"{name} would have {count!r} tasks; at least 1 is needed"

@@ -228,7 +228,7 @@ def _check_components(topology: Topology, *where: str | int) -> None:
         for name in ("heap", "rate", "selectivity", "parallelism", "min_parallelism", "max_parallelism"):
             _amount(getattr(part, name), *at, name)
         if not 1 <= part.threads <= MAX_AMOUNT:
-            said = f"{part.threads!r} is no number of threads: a whole number of 1 or more is needed"
+            said = f"{part.threads!r} is not a number of threads: a whole number of 1 or more is needed"
             raise DocumentError(pointer(*at, "threads"), said)
         if part.min_parallelism is not None and part.max_parallelism is not None:
             least, most = part.min_parallelism, part.max_parallelism
@@ -392,13 +392,13 @@ def is_id(text: str) -> bool:
 def _id(text: str, *where: str | int) -> None:
     if not is_id(text):
         raise DocumentError(
-            pointer(*where), f"{reprlib.repr(text)} is no id: it is empty or has a character that cannot be shown"
+            pointer(*where), f"{reprlib.repr(text)} is not an id: it is empty or has a character that cannot be shown"
         )
 
 
 def _known(name: str, known: Iterable[str], what: str, *where: str | int) -> None:
     if name not in known:
-        raise DocumentError(pointer(*where), f"{name!r} is no {what}")
+        raise DocumentError(pointer(*where), f"{name!r} is not a {what}")
 
 
 def _amounts(amounts: Iterable[tuple[str, float]], *where: str | int) -> None:

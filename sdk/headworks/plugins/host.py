@@ -122,7 +122,11 @@ class PluginHost:
             raise PluginError(f"{name} is set aside: {plugin.reason}; see `headworks doctor`")
         if plugin is None or hook not in plugin.hooks:
             what = KINDS.get(hook, f"plugin with {hook}")
-            wrong = f"{name} is no {what}" if plugin else f"there is no {what} {name!r}"
+            wrong = (
+                f"{name} is not {'an' if what == 'engine' else 'a'} {what}"
+                if plugin
+                else f"there is no {what} {name!r}"
+            )
             raise UnknownPluginError(f"{wrong}{known_names(name, self.having(hook))}")
         return plugin
 

@@ -393,7 +393,7 @@ def _check_hooks(plugin: object, hooks: frozenset[str], manager: pluggy.PluginMa
     if forgotten:
         raise PluginError(f"{', '.join(forgotten)} lacks @hookimpl, so it would never be called")
     if "headworks_describe" not in hooks:
-        raise PluginError("headworks_describe is missing; every plugin has to say what it is")
+        raise PluginError("headworks_describe is missing; every plugin has to describe itself")
     for name in sorted(hooks):
         if any(each.wrapper or each.hookwrapper for each in getattr(manager.hook, name).get_hookimpls()):
             raise PluginError(f"{name} is a hook wrapper; each plugin is called alone, so it would wrap nothing")

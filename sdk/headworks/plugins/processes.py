@@ -146,7 +146,7 @@ class _SchedulerProcess:
             return _held("crashed", self.name, f"ended its process ({self._how()})")
         except DocumentError as error:
             self.fit = False
-            return _held("answer", self.name, f"answered what is no plan ({error})")
+            return _held("answer", self.name, f"answered something that is no plan ({error})")
 
     def _said(self, stretch: float, seconds: Mapping[str, float]) -> dict[str, Any]:
         """The line that is the answer, after those that tell of steps."""
@@ -206,7 +206,7 @@ class _SchedulerProcess:
         line, _, self._buffer = b"".join(parts).partition(b"\n")
         said = parse(line)
         if not isinstance(said, dict):
-            raise DocumentError("", "it is no object")
+            raise DocumentError("", "it is not an object")
         return said
 
     def _read(self, said: Mapping[str, Any]) -> Answer:

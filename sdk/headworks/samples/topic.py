@@ -57,15 +57,15 @@ class TopicAddress:
             default: The topic of a text that names none.
 
         Raises:
-            ValueError: It is no address of a topic.
+            ValueError: It is not an address of a topic.
         """
         bootstrap, slash, topic = text.partition("/")
         for each in bootstrap.split(","):
             if not (match := BROKER.fullmatch(each)) or int(match[2]) > 65535:
-                raise ValueError(f"{each!r} is no HOST:PORT of a broker")
+                raise ValueError(f"{each!r} is not a HOST:PORT of a broker")
         topic = topic if slash else default
         if not NAME.fullmatch(topic):
-            raise ValueError(f"{topic!r} is no name of a topic: 1 to 240 letters, digits, '.', '_' and '-'")
+            raise ValueError(f"{topic!r} is not a name of a topic: 1 to 240 letters, digits, '.', '_' and '-'")
         return cls(bootstrap, topic)
 
     def __str__(self) -> str:
@@ -91,7 +91,7 @@ def read_settings(file: Path) -> FrozenMap[str, str]:
         if not line.strip() or line.lstrip().startswith("#"):
             continue
         if not equals or not name.strip():
-            raise DocumentError("", f"line {number} of {file} is no NAME=VALUE")
+            raise DocumentError("", f"line {number} of {file} is not a NAME=VALUE")
         settings[name.strip()] = value.strip()
     return FrozenMap(settings)
 

@@ -162,7 +162,7 @@ class InstanceCounts:
             return self.refuse(found, plan.explanation)
         if found >= factor * (1 - 1e-6):
             return self._at(plan, min(factor, found))
-        said = f"{plan.explanation}; {found / factor:.1%} of the rate, as what runs may not all move"
+        said = f"{plan.explanation}; {found / factor:.1%} of the rate, as not all running tasks may move"
         stays = self._stay(found, "within the move limit nothing is better")
         return stays or self._at(attrs.evolve(plan, explanation=said), found)
 
@@ -172,7 +172,7 @@ class InstanceCounts:
         found = _sustains(problem, problem.current)
         if (problem.current < 0).any() or isinstance(found, Reason) or not least <= found < np.inf:
             return None
-        plan = problem.plan(problem.current, f"what runs stays: {why}")
+        plan = problem.plan(problem.current, f"running tasks stay: {why}")
         return self._at(plan, found) if plan.status is Status.OK else None
 
     def _at(self, plan: Plan, factor: float) -> Plan:

@@ -36,7 +36,7 @@ def plan_within_limit(problem: Problem, node_of: NDArray[np.int64], explanation:
         return plan
     node_of = node_of[places_on_nodes(problem, node_of)]
     said = f"{explanation}; " if explanation else ""
-    plans = [beside_running(problem, node_of, f"{said}what runs stays")]
+    plans = [beside_running(problem, node_of, f"{said}running tasks stay")]
     if (problem.node_of(plan.assignment) != node_of)[runs].any():
         best = best_moves(problem, node_of)
         number, all_of_them = (int((each != problem.current)[runs].sum()) for each in (best, node_of))

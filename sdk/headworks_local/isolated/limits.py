@@ -92,7 +92,7 @@ def parse_rate(text: str) -> float:
     """
     found = re.fullmatch(r"(\d+(?:\.\d+)?)([kmg]?bit)", text.strip().lower())
     if found is None:
-        raise ValueError(f"{text!r} is no rate such as 20mbit: a number and {', '.join(UNITS)}")
+        raise ValueError(f"{text!r} is not a rate such as 20mbit: a number and {', '.join(UNITS)}")
     return float(found[1]) * UNITS[found[2]]
 
 
@@ -104,7 +104,7 @@ def parse_cores(text: str) -> tuple[float, ...]:
     """
     parts = [each.strip() for each in text.split(",")]
     if not all(re.fullmatch(r"\d+(?:\.\d+)?", each) and float(each) >= LEAST_CORES for each in parts):
-        raise ValueError(f"{text!r} is no list of cores such as 1.0,0.5,0.5, each at least {LEAST_CORES:g}")
+        raise ValueError(f"{text!r} is not a list of cores such as 1.0,0.5,0.5, each at least {LEAST_CORES:g}")
     return tuple(float(each) for each in parts)
 
 
@@ -116,7 +116,7 @@ def parse_racks(text: str) -> tuple[int, ...]:
     """
     parts = [each.strip() for each in text.split(",")]
     if not all(re.fullmatch(r"[1-9]\d{0,2}", each) for each in parts):
-        raise ValueError(f"{text!r} is no list of nodes in each rack such as 2,1, each at least 1")
+        raise ValueError(f"{text!r} is not a list of nodes in each rack such as 2,1, each at least 1")
     return tuple(int(each) for each in parts)
 
 

@@ -59,7 +59,7 @@ def received(name: str) -> int:
     try:
         return int((STATISTICS / name / "statistics" / "rx_bytes").read_text())
     except OSError as error:
-        raise EngineError(f"what the interface {name} carried is not told: {error}") from error
+        raise EngineError(f"the counters of the interface {name} cannot be read: {error}") from error
 
 
 def index_of(system: Any, name: str) -> int:

@@ -83,7 +83,7 @@ class NodeNetwork:
         """
         name = ClusterName.parse(bridge)
         if name is None:
-            raise EngineError(f"{bridge!r} is no name of a bridge of a local cluster")
+            raise EngineError(f"{bridge!r} is not a name of a bridge of a local cluster")
         with netlink() as system, refusals(f"the network {bridge}"):
             index = index_of(system, bridge)
             first = min(each.get_attr("IFA_ADDRESS") for each in system.get_addr(index=index, family=socket.AF_INET))

@@ -177,7 +177,7 @@ class ApartNodes:
     def _index(self, host: str) -> int:
         if host not in self.hosts:
             racks = f", and racks are {', '.join(self.network.racks)}" if self.network.racks else ""
-            raise EngineUseError(f"{host} is no node that is apart: {', '.join(self.hosts)} are{racks}")
+            raise EngineUseError(f"{host} is not a node that is apart: {', '.join(self.hosts)} are{racks}")
         return self.hosts.index(host) + 1
 
 

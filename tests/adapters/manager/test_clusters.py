@@ -114,7 +114,7 @@ def test_the_default_database_may_have_clusters_too(monkeypatch, tmp_path):
 
 @pytest.mark.parametrize("name", ["a b", "a/b", "x" * 201])
 def test_a_name_that_is_none_is_refused(tmp_path, name):
-    with pytest.raises(DocumentError, match="is no name"), open_store(f"{tmp_path}/a?cluster={name}"):
+    with pytest.raises(DocumentError, match="is not a name"), open_store(f"{tmp_path}/a?cluster={name}"):
         pass
     with pytest.raises(DocumentError, match="several clusters"):
         cluster_of("a?cluster=b&cluster=c")

@@ -159,10 +159,10 @@ def test_any_order_with_repetitions_ends_where_the_last_number_says(states, data
         ({"trigger_priority": 2**31}, "/trigger_priority", "2147483648 does not fit"),
         ({"minimum_nodes": 3, "desired_nodes": 2}, "/minimum_nodes", "raise the desired ones"),
         ({"minimum_nodes": 9}, "/minimum_nodes", "the cluster had 8 when it was seen last"),
-        ({"name": "a b"}, "/name", "is no name"),
-        ({"name": ""}, "/name", "is no name"),
-        ({"name": "\udcff"}, "/name", "is no name"),
-        ({"name": "x" * 201}, "/name", "is no name"),
+        ({"name": "a b"}, "/name", "is not a name"),
+        ({"name": ""}, "/name", "is not a name"),
+        ({"name": "\udcff"}, "/name", "is not a name"),
+        ({"name": "x" * 201}, "/name", "is not a name"),
     ],
 )
 def test_wrong_indications_are_refused(changes, pointer, said):

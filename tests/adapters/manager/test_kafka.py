@@ -213,12 +213,12 @@ def test_a_signal_ends_it(broker, topic, database):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--kafka", "nowhere"), "'nowhere' is no HOST:PORT of a broker"),
-        (("--kafka", "a:1,b"), "'b' is no HOST:PORT of a broker"),
-        (("--kafka", "a:70000"), "is no HOST:PORT of a broker"),
-        (("--kafka", "a:1/"), "'' is no name of a topic"),
-        (("--kafka", "a:1/x y"), "'x y' is no name of a topic"),
-        (("--kafka", "a:1", "--kafka-conf", "CONF"), "line 2 of CONF is no NAME=VALUE"),
+        (("--kafka", "nowhere"), "'nowhere' is not a HOST:PORT of a broker"),
+        (("--kafka", "a:1,b"), "'b' is not a HOST:PORT of a broker"),
+        (("--kafka", "a:70000"), "is not a HOST:PORT of a broker"),
+        (("--kafka", "a:1/"), "'' is not a name of a topic"),
+        (("--kafka", "a:1/x y"), "'x y' is not a name of a topic"),
+        (("--kafka", "a:1", "--kafka-conf", "CONF"), "line 2 of CONF is not a NAME=VALUE"),
         (("--kafka", "a:1", "--kafka-conf", "OTHER"), "No such configuration property"),
     ],
 )

@@ -128,7 +128,7 @@ WRONG = [
     (b"[]", "", "no trigger"),
     (b'{"topology": "a", "on": 1, "source": "s"}', "/on", "1 is not"),
     (b'{"topology": "a", "on": true, "source": "s", "now": true}', "/now", ""),
-    (b'{"topology": "a", "on": true, "source": "a b"}', "/source", "is no name"),
+    (b'{"topology": "a", "on": true, "source": "a b"}', "/source", "is not a name"),
     (b'{"topology": "c", "on": true, "source": "s"}', "/topology", "no topology c is registered"),
     (b"x" * (LARGEST + 1), "", f"it has {LARGEST + 1} bytes"),
 ]

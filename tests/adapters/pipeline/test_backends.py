@@ -253,7 +253,7 @@ def test_the_command_needs_no_java(raw, tmp_path):
 def test_memory_that_is_none_is_an_error(raw, tmp_path):
     done = headworks("pipeline", "run", raw, "-O", tmp_path, "--backend", "duckdb", "--driver-memory", "much")
     assert done.returncode == 2
-    assert "'much' is no amount of memory" in done.stderr
+    assert "'much' is not an amount of memory" in done.stderr
 
 
 def work(rows):

@@ -141,7 +141,7 @@ def test_a_disk_that_is_full_is_one_sentence_and_the_next_run_is_right(raw, tmp_
     )
     assert done.returncode == 4, done.stderr
     (line,) = [each for each in done.stderr.splitlines() if each.startswith("headworks:")]
-    assert "cannot be written or read: File too large; what was committed stays" in line
+    assert "cannot be written or read: File too large; committed results stay" in line
     assert "Traceback" not in done.stderr
     pipeline_here(raw, tmp_path / "out")
     pipeline_here(raw, tmp_path / "clean")

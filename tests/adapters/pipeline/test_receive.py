@@ -189,12 +189,12 @@ class TestTheSender:
     ("place", "more", "said"),
     [
         ("kafka://127.0.0.1:1/t", (), "no broker answers at 127.0.0.1:1"),
-        ("kafka://here/t", (), "'here' is no HOST:PORT of a broker"),
-        ("kafka://a:1", (), "'' is no name of a topic"),
-        ("kafka://a:1/x y", (), "'x y' is no name of a topic"),
-        ("s3a://bucket/x", (), "s3a://bucket/x is no topic"),
+        ("kafka://here/t", (), "'here' is not a HOST:PORT of a broker"),
+        ("kafka://a:1", (), "'' is not a name of a topic"),
+        ("kafka://a:1/x y", (), "'x y' is not a name of a topic"),
+        ("s3a://bucket/x", (), "s3a://bucket/x is not a topic"),
         ("folder", ("--kafka-conf", "CONF"), "--kafka-conf is for a topic"),
-        ("kafka://a:1/t", ("--kafka-conf", "CONF"), "line 1 of CONF is no NAME=VALUE"),
+        ("kafka://a:1/t", ("--kafka-conf", "CONF"), "line 1 of CONF is not a NAME=VALUE"),
     ],
 )
 def test_a_mistake_in_where_samples_go_is_one_sentence(tmp_path, monkeypatch, place, more, said):

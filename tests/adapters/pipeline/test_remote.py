@@ -148,4 +148,4 @@ def test_an_option_that_is_for_folders_is_told_before_anything_is_asked(tmp_path
     for samples, output in (("s3a://none/raw", tmp_path / "out"), (tmp_path, "s3a://none/learnt")):
         done = CliRunner().invoke(command, ["pipeline", "run", str(samples), "-O", str(output), *option])
         assert done.exit_code == 2
-        assert f"is no folder, for which {said} is: leave out {said}" in " ".join(done.output.split())
+        assert f"is not a folder, for which {said} is: leave out {said}" in " ".join(done.output.split())

@@ -80,7 +80,7 @@ def test_files_that_cannot_be_read_are_counted_as_files():
 
 @pytest.mark.parametrize("text", ["", "much", "clock=", "101", "-1", "nan"])
 def test_a_threshold_that_is_none_is_an_error(text):
-    with pytest.raises(OptionError, match="is no threshold"):
+    with pytest.raises(OptionError, match="is not a threshold"):
         Threshold.parse(text)
 
 

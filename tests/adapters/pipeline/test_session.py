@@ -28,7 +28,7 @@ def test_settings_of_a_user_win():
 
 @pytest.mark.parametrize("text", ["", "spark.x", "=1"])
 def test_a_setting_that_is_none_is_an_error(text):
-    with pytest.raises(OptionError, match="is no setting of Spark's"):
+    with pytest.raises(OptionError, match="is not a setting of Spark's"):
         settings(SessionConfig(conf=(text,)))
 
 

@@ -229,7 +229,7 @@ def test_a_trace_document_that_breaks_its_schema_is_an_error(tmp_path, text):
 
 @pytest.mark.parametrize(
     ("words", "says"),
-    [([], "Missing argument"), (["x", "--style", "odd"], "'odd'"), (["x", "--rounds", "2"], "stands before REQUEST")],
+    [([], "Missing argument"), (["x", "--style", "odd"], "'odd'"), (["x", "--rounds", "2"], "stand before REQUEST")],
 )
 def test_a_wrong_application_is_wrong_use(words, says):
     with pytest.raises(OptionError, match=says), open_application(words, None):

@@ -69,7 +69,7 @@ def test_workers_are_on_networks_of_their_own_and_a_job_spans_them(tmp_path):
         assert {inode for inode, _ in places} == inodes  # tasks ran in both, and nowhere else
         assert sum(count for _, count in places) == 6
         missing = runner.invoke(commands, ["fault", "127.0.0.1", "--cut"])
-        assert "127.0.0.1 is no node that is apart: 198.1" in str(missing.exception)
+        assert "127.0.0.1 is not a node that is apart: 198.1" in str(missing.exception)
         cut = runner.invoke(commands, ["fault", hosts[1], "--cut", "--json"], catch_exceptions=False)
         assert json.loads(cut.stdout) == {"host": hosts[1], "cut": True, "network": None, "cores": None}
         processes = [pid for each in state.daemons for pid in each.members()]

@@ -70,7 +70,7 @@ def test_lines_that_are_no_events_are_counted(tmp_path):
 
 
 def test_what_is_no_log_is_told(tmp_path):
-    with pytest.raises(DocumentError, match="is no event log"):
+    with pytest.raises(DocumentError, match="is not an event log"):
         replay(tmp_path)
     (tmp_path / "app-1.lz4").write_bytes(LINES[0].encode())
     with pytest.raises(DocumentError, match="is not compressed as Spark compresses by lz4"):

@@ -99,7 +99,7 @@ def test_nothing_is_left_after_a_signal(java: None, number: signal.Signals) -> N
 @pytest.mark.spark
 def test_an_address_that_is_not_this_machine_s_is_told_before_anything_starts(java: None) -> None:
     elsewhere = LocalSpark((WorkerSpec(host="192.0.2.1", cores=1),))
-    with pytest.raises(EngineError, match=r"192\.0\.2\.1 is no address of this machine"):
+    with pytest.raises(EngineError, match=r"192\.0\.2\.1 is not an address of this machine"):
         elsewhere.start()
     assert elsewhere.daemons == ()
 
@@ -240,7 +240,7 @@ def test_while_one_command_changes_the_cluster_no_other_does(
 def test_a_list_of_cores_that_is_none_is_refused(cores: str) -> None:
     result = CliRunner().invoke(commands, ["up", "--workers", cores])
     assert result.exit_code == 2
-    assert "is no list of cores" in result.stderr
+    assert "is not a list of cores" in result.stderr
 
 
 def test_a_stale_state_file_ends_nobody(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

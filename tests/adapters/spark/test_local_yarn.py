@@ -148,4 +148,4 @@ def test_without_a_yarn_down_ends_nothing(monkeypatch: pytest.MonkeyPatch, tmp_p
 def test_a_list_of_vcores_that_is_none_is_refused(vcores: str) -> None:
     result = CliRunner().invoke(commands, ["up", "--nodes", vcores])
     assert result.exit_code == 2
-    assert "is no list of vcores" in result.stderr
+    assert "is not a list of vcores" in result.stderr

@@ -56,7 +56,7 @@ def test_the_command_says_the_same_of_a_url(s3):
 
 def test_what_is_not_there_is_told(s3):
     put(s3, "logs/app-1", b"")
-    with pytest.raises(DocumentError, match="s3://results/logs is no event log"):
+    with pytest.raises(DocumentError, match="s3://results/logs is not an event log"):
         list(read_lines("s3://results/logs"))
     with pytest.raises(EngineError, match="s3://other cannot be used"):
         list(read_lines("s3://other/logs"))

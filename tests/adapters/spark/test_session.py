@@ -234,7 +234,9 @@ def test_a_second_session_is_refused(spark: SparkSession, cluster: LocalSpark) -
     ],
 )
 def test_a_url_that_names_no_cluster_is_wrong_use_with_a_next_step(url: str, said: str) -> None:
-    with pytest.raises(EngineError, match="is no standalone cluster, nor yarn: expected spark://HOST:PORT") as caught:
+    with pytest.raises(
+        EngineError, match="is not a standalone cluster, nor yarn: expected spark://HOST:PORT"
+    ) as caught:
         session(url)
     assert (said in str(caught.value), caught.value.exit_code) == (True, 2)
 

@@ -29,7 +29,7 @@ def test_one_address_several_in_a_text_and_a_list(named, found):
 
 @pytest.mark.parametrize("named", ["somewhere", "a:1,host:", [":1"], "a:99999", "a:0", 7])
 def test_what_is_no_address_is_named(named):
-    with pytest.raises(ValueError, match="is no HOST:PORT"):
+    with pytest.raises(ValueError, match="is not a HOST:PORT"):
         collector_addresses(named)
 
 

@@ -42,7 +42,7 @@ def test_a_jar_without_the_cluster_is_named(tmp_path):
 def test_a_file_that_is_no_jar_is_named(tmp_path):
     (tmp_path / "a.jar").write_bytes(b"nothing")
     for path in (tmp_path / "a.jar", tmp_path / "b.jar"):
-        with pytest.raises(DocumentError, match="is no readable jar"):
+        with pytest.raises(DocumentError, match="is not a readable jar"):
             read_request(path, "largeCluster03")
 
 

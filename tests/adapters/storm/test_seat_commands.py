@@ -11,12 +11,12 @@ from headworks_storm.cli.group import storm
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("move", "words", "count", "127.0.0.1:6700"), "'count' is no COMPONENT/INDEX, such as count/3"),
-        (("move", "words", "count/x", "127.0.0.1:6700"), "'count/x' is no COMPONENT/INDEX, such as count/3"),
+        (("move", "words", "count", "127.0.0.1:6700"), "'count' is not a COMPONENT/INDEX, such as count/3"),
+        (("move", "words", "count/x", "127.0.0.1:6700"), "'count/x' is not a COMPONENT/INDEX, such as count/3"),
         (("move", "words", "count/1"), "name HOST:PORT, to which the task is to move, or --cancel"),
         (("move", "words", "count/1", "127.0.0.1:6700", "--cancel"), "name HOST:PORT, to which the task"),
-        (("scale", "words", "split"), "'split' is no COMPONENT=COUNT, such as split=3"),
-        (("scale", "words", "split=-1"), "'split=-1' is no COMPONENT=COUNT, such as split=3"),
+        (("scale", "words", "split"), "'split' is not a COMPONENT=COUNT, such as split=3"),
+        (("scale", "words", "split=-1"), "'split=-1' is not a COMPONENT=COUNT, such as split=3"),
     ],
 )
 def test_a_word_that_is_none_is_named_and_an_example_given(words, said):

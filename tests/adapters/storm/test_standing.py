@@ -58,10 +58,10 @@ def test_up_status_down(java: None, tmp_path: Path) -> None:
 def test_a_list_of_sizes_that_is_none_is_refused(sizes: str) -> None:
     result = CliRunner().invoke(commands, ["up", "--supervisors", sizes])
     assert result.exit_code == 2
-    assert "is no list of CPU:MEMORY:SLOTS" in result.stderr
+    assert "is not a list of CPU:MEMORY:SLOTS" in result.stderr
 
 
-@pytest.mark.parametrize(("text", "told"), [("{", "is no JSON"), ("[]", "holds no object")])
+@pytest.mark.parametrize(("text", "told"), [("{", "is not JSON"), ("[]", "holds no object")])
 def test_settings_that_are_none_are_refused(tmp_path: Path, text: str, told: str) -> None:
     (tmp_path / "conf.json").write_text(text)
     result = CliRunner().invoke(commands, ["up", "--conf", str(tmp_path / "conf.json")])

@@ -86,7 +86,7 @@ def test_an_empty_text_and_a_request_without_topologies_are_refused(tmp_path: Pa
         (["submit"], "name one DOCUMENT"),
         (["submit", "a", "b"], "name one DOCUMENT"),
         (["submit", "--class", "x"], "--jar and --class go together"),
-        (["rebalance", "t", "-e", "count=many"], "is no COMPONENT=NUMBER"),
+        (["rebalance", "t", "-e", "count=many"], "is not a COMPONENT=NUMBER"),
     ],
 )
 def test_wrong_use_is_told(words: list[str], told: str) -> None:
@@ -102,7 +102,7 @@ def test_without_a_cluster_the_ways_to_one_are_told(monkeypatch: pytest.MonkeyPa
         assert isinstance(result.exception, EngineError)
         assert "headworks storm up" in str(result.exception)
         assert "--home" in str(result.exception)
-    with pytest.raises(EngineUseError, match="is no Storm installation"):
+    with pytest.raises(EngineUseError, match="is not a Storm installation"):
         Installation.at(tmp_path)
 
 
@@ -117,13 +117,13 @@ def test_the_environment_names_an_installation_unless_a_local_cluster_runs(
 ) -> None:
     monkeypatch.setenv("STORM_HOME", str(tmp_path))
     monkeypatch.setattr(StormState, "read", lambda: None)
-    assert str(run("show", "t").exception).startswith(f"{tmp_path} is no Storm installation")
+    assert str(run("show", "t").exception).startswith(f"{tmp_path} is not a Storm installation")
     local = StormState(version=STORM, home=str(tmp_path / "local"), nimbus_port=1, daemons=())
     monkeypatch.setattr(StormState, "read", lambda: local)
     for words in (["show", "t"], ["kill", "t"], ["status"]):
         said = " ".join(run(*words).stderr.split())
         assert f"$STORM_HOME is {tmp_path}, and a local cluster runs in {local.home}" in said
-    assert str(run("show", "t", "--home", tmp_path).exception).startswith(f"{tmp_path} is no Storm installation")
+    assert str(run("show", "t", "--home", tmp_path).exception).startswith(f"{tmp_path} is not a Storm installation")
 
 
 def test_the_jar_is_handed_out(tmp_path: Path) -> None:

@@ -81,7 +81,7 @@ def test_bytes_after_the_struct_are_refused():
 
 
 def test_an_unknown_type_is_refused():
-    with pytest.raises(DocumentError, match="9 is no Thrift type"):
+    with pytest.raises(DocumentError, match="9 is not a Thrift type"):
         read_struct(record(field(9, 1, b"")))
 
 

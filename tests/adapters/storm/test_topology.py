@@ -80,5 +80,5 @@ def test_settings_of_the_topology_are_taken_over():
     ids=["no common part", "unknown grouping", "no number"],
 )
 def test_a_broken_component_is_refused_by_name(bolt):
-    with pytest.raises(DocumentError, match="word-count is no Storm topology"):
+    with pytest.raises(DocumentError, match="word-count is not a Storm topology"):
         topology({"lines": component(1)}, {"bolt": bolt})

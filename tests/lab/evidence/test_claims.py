@@ -85,8 +85,8 @@ def test_a_claim_that_cannot_be_computed_says_what_is_missing():
 BROKEN = {
     "raises": (lambda: 1 / 0, "ZeroDivisionError: division by zero (evidence/test_claims.py:"),
     "exits": (lambda: sys.exit(0), "SystemExit: 0 (evidence/test_claims.py:"),
-    "no figure": (lambda: math.nan, "ValueError: nan is no figure"),
-    "without end": (lambda: math.inf, "ValueError: inf is no figure"),
+    "no figure": (lambda: math.nan, "ValueError: nan is not a figure"),
+    "without end": (lambda: math.inf, "ValueError: inf is not a figure"),
 }
 
 

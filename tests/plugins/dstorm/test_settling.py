@@ -161,4 +161,4 @@ def test_what_runs_stays_where_algorithm_1_fails() -> None:
     request = what_fails_with_its_own_plan_in_place()
     plan = dstorm.headworks_schedule(request, Options())
     again = dstorm.headworks_schedule(attrs.evolve(request, assignment=plan.assignment), Options())
-    assert again.explanation.endswith("what runs stays")
+    assert again.explanation.endswith("running tasks stay")

@@ -45,8 +45,8 @@ REFUSED = {
     ),
     "a setting of another command": ("[plan]\nwindow = 1", "/plan/window", "unknown key"),
     "the file itself": ("[plan]\nconfig = 'x'", "/plan/config", "unknown key"),
-    "no table": ("plan = 5", "/plan", "is no table"),
-    "no table in a group": ("[serve]\nstorm = 5", "/serve/storm", "is no table"),
+    "no table": ("plan = 5", "/plan", "is not a table"),
+    "no table in a group": ("[serve]\nstorm = 5", "/serve/storm", "is not a table"),
     "key at the top": ("deadline = 5", "/deadline", "unknown table"),
     "too small": ("[plan]\ndeadline = 0", "/plan/deadline", "0 is not a number, more than 0"),
     "not a number": ("[plan]\nmax-moves = 'few'", "/plan/max-moves", "'few' is not a whole number or none, at least 0"),
@@ -54,7 +54,7 @@ REFUSED = {
     "a list": ("[plan]\nseed = [1]", "/plan/seed", "[1] does not fit"),
     "a word": ("[plan]\nseed = 'x'", "/plan/seed", "'x' is not a valid integer"),
     "a truth": ("[plan]\njson = 'perhaps'", "/plan/json", "'perhaps' is not a valid boolean"),
-    "options that are none": ("[plan]\noptions = ['beta=0']", "/plan/options", "is no table of options"),
+    "options that are none": ("[plan]\noptions = ['beta=0']", "/plan/options", "is not a table of options"),
     "not TOML": ("[plan", "", "headworks.toml cannot be read: "),
 }
 

@@ -91,5 +91,5 @@ def test_wrong_names_and_files_are_told(place, tmp_path):
     (tmp_path / "bad.jsonl").write_text('{"number": 1}\n')
     error = invoke("show", tmp_path / "bad.jsonl").exception
     assert isinstance(error, DocumentError)
-    assert str(error) == f"this is no round: the key 'outcome' is missing (record 1), in {tmp_path / 'bad.jsonl'}"
+    assert str(error) == f"this is not a round: the key 'outcome' is missing (record 1), in {tmp_path / 'bad.jsonl'}"
     assert invoke("show", tmp_path / "none.jsonl").exit_code == 2

@@ -91,7 +91,7 @@ def test_with_log_json_errors_and_tracebacks_are_objects_too(broken):
 def test_a_level_that_is_none_is_wrong_use():
     done = called("plugins", HEADWORKS_LOG="loud")
     assert done.returncode == 2
-    assert "HEADWORKS_LOG='loud' is no level: debug, info, warning, error" in done.stderr
+    assert "HEADWORKS_LOG='loud' is not a level: debug, info, warning, error" in done.stderr
     assert called("--log-level", "loud", "plugins").returncode == 2
 
 

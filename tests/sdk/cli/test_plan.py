@@ -80,7 +80,7 @@ MISTAKES = {
     "missing file": (["missing.json"], 2, "cannot be read"),
     "folder": (["."], 2, "cannot be read"),
     "unknown scheduler": (["{place}", "-s", "nobody"], 2, "there is no scheduler 'nobody'; there are: "),
-    "not a scheduler": (["{place}", "-s", "spark"], 2, "spark is no scheduler; there are: "),
+    "not a scheduler": (["{place}", "-s", "spark"], 2, "spark is not a scheduler; there are: "),
     "unknown option": (["{place}", "-s", "even", "-o", "colour=red"], 2, "no option 'colour'"),
     "bad option": (["{place}", "-s", "even", "-o", "rebalance=perhaps"], 2, "rebalance"),
     "option without value": (["{place}", "-s", "even", "-o", "rebalance"], 2, "NAME=VALUE"),

@@ -266,7 +266,7 @@ def test_metrics_are_shown_while_rounds_go_on(machine, monkeypatch, runtime):
 def test_an_address_of_metrics_that_is_none_is_refused(machine):
     done = invoke("--rounds", "1", "--metrics", "here")
     assert (done.exit_code, machine.calls) == (2, [])
-    assert "'here' is no [HOST:]PORT" in done.stderr
+    assert "'here' is not a [HOST:]PORT" in done.stderr
 
 
 def test_tasks_are_shown_in_metrics_alone(machine):

@@ -91,7 +91,7 @@ def test_a_round_and_a_live_engine_are_planned_again_by_their_scheduler_and_opti
     ("words", "message"),
     [
         ((), "name a REQUEST, or a decision by --journal or --engine"),
-        (("R", "--add", "a=0"), "'a=0' is no NAME=COUNT"),
+        (("R", "--add", "a=0"), "'a=0' is not a NAME=COUNT"),
         (("R", "--load", "0"), "0"),
         (("R", "--load", "inf"), "inf is not a finite number"),
     ],

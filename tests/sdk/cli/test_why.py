@@ -53,7 +53,7 @@ def test_an_unknown_task_is_wrong_use(place):
     done = invoke(place, "words/split", "-s", "even")
     assert isinstance(done.exception, DocumentError)
     assert done.exception.exit_code == 2
-    assert str(done.exception) == "'words/split' is no task but has 2: words/split/0 to words/split/1"
+    assert str(done.exception) == "'words/split' is not a task but has 2: words/split/0 to words/split/1"
 
 
 @pytest.fixture
@@ -95,7 +95,7 @@ def test_the_newest_round_with_a_request_is_asked_about_and_without_a_plan_it_is
     file, (*_, last) = decided
     done = invoke("words/split/0", "--journal", file)
     assert done.exit_code == 0
-    assert f"record 3 of {file}, round 3: undone: latency went up; nothing is planned" in done.stderr
+    assert f"record 3 of {file}, round 3: undone: latency went up; nothing was planned" in done.stderr
     assert "words/split/0, as it is" in done.stdout
     answer = unstructure(headworks.why(last.request, "words/split/0"))
     assert said(invoke("words/split/0", "--journal", file, "--json")) == answer

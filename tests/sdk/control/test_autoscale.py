@@ -186,7 +186,7 @@ def test_an_engine_that_cannot_scale_is_said_and_the_round_stands():
     target = machine("a", "a", nodes="a")
     done = loop(target, Judge([0, -1]), Engine(), maximum=2).round()
     assert (done.outcome, done.scaling) == ("held", None)
-    assert "nodes could not be changed: memory is no plugin with headworks_scale" in done.notes[-1]
+    assert "nodes could not be changed: memory is not a plugin with headworks_scale" in done.notes[-1]
 
 
 def test_an_observation_without_tasks_empties_nothing():

@@ -631,8 +631,8 @@ def test_the_same_failure_three_times_ends_in_hold_until_something_changes():
     assert [made.round().outcome for _ in range(5)] == ["rolled-back"] * 3 + ["held"] * 2
     done = made.round()
     assert done.message == (
-        "3 rounds in a row failed alike (move t): what runs stays until nodes, topologies or priorities change, "
-        "or this is started again; 1 moves are not made"
+        "3 rounds in a row failed alike (move t): running tasks stay until nodes, topologies or priorities change, "
+        "or you start it again; 1 moves are not made"
     )
     assert target.calls.count("execute") == target.calls.count("rollback") == 3
     nodes = (*target.seen.cluster.nodes, node("c"))

@@ -118,7 +118,7 @@ def test_what_changes_is_read_again_and_what_breaks_leaves_the_last_good_one(tmp
             assert seen.profiles == (profile(e=1.0),)
             (note,) = seen.notes
             assert str(file) in note
-            assert "what was read before stays: 1 profiles, 0 demands, until 2026-01-01T05" in note
+            assert "the last content stays: 1 profiles, 0 demands, until 2026-01-01T05" in note
     file.write_text(dumps(Knowledge(profiles=(fit(e=2.0),))))
     seen = source.complete(observation())
     assert (seen.profiles, seen.notes) == ((profile(e=2.0),), ())

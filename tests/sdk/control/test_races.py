@@ -92,7 +92,7 @@ class Places:
         first = {name: self.used(name) for name in self.nodes}
         for move in plan.moves:
             if move.task not in self.part:
-                yield f"{move.task} is no task"
+                yield f"{move.task} is not a task"
                 return
             if self.at.pop(move.task, None) != move.source:
                 yield f"{move.task} does not run on {move.source}"

@@ -295,7 +295,7 @@ def test_an_application_that_ended_meanwhile_ends_the_rounds():
 def test_an_engine_that_contradicts_itself_is_told_nothing():
     done, target = round_of(observed(), lambda seen: attrs.evolve(seen, topologies=()), 0, 1)
     assert done.outcome == "failed"
-    assert "'t/c/0' is no task" in done.message
+    assert "'t/c/0' is not a task" in done.message
     assert "execute" not in target.calls
 
 

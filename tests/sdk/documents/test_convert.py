@@ -128,7 +128,9 @@ def test_an_error_names_the_place_what_is_there_and_what_may_be(data, where, wor
     assert words in found.message
 
 
-@pytest.mark.parametrize(("text", "words"), [("[]", "this is no request: [] is not an object"), ("1", "no request")])
+@pytest.mark.parametrize(
+    ("text", "words"), [("[]", "this is not a request: [] is not an object"), ("1", "not a request")]
+)
 def test_what_is_no_object_at_all_is_told_what_is_expected(text, words):
     with pytest.raises(DocumentError, match=re.escape(words)):
         loads(text, Request)

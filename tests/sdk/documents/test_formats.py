@@ -75,7 +75,7 @@ def test_the_example_of_the_page_is_one_request_in_each_format_which_is_planned(
 
 @pytest.mark.parametrize("name", ["request.json", "", "yaml", "request.yaml.json"])
 def test_all_other_names_and_stdin_are_json(name):
-    with pytest.raises(DocumentError, match="this is no JSON"):
+    with pytest.raises(DocumentError, match="this is not JSON"):
         loads(HAND["yaml"], Request, source=name)
 
 
@@ -126,9 +126,9 @@ YAML = {
     "two documents": ("a: 1\n---\nb: 2", "", "two documents"),
     "digits": (f"a: 1{'0' * 5000}", "/a", "4300 digits"),
     "half a character": (r'a: "\ud800"', "", "this is no"),
-    "control character": ("a: \x00", "", "this is no YAML"),
+    "control character": ("a: \x00", "", "this is not YAML"),
     "deep": ("[" * 10_000, "", "within each other|nesting"),
-    "cut off": ("a: [1", "", "this is no YAML"),
+    "cut off": ("a: [1", "", "this is not YAML"),
     "not UTF-8": ("a: ä".encode("latin-1"), "", "UTF-8"),
 }
 
@@ -142,16 +142,16 @@ def test_yaml_is_as_strict_as_json_and_says_where(text, where, words, loader):
 
 
 TOML = {
-    "key twice": ("a = 1\na = 2", "", "this is no TOML"),
+    "key twice": ("a = 1\na = 2", "", "this is not TOML"),
     "not a number": ("a = [1, { b = nan }]", "/a/1/b", "not an amount"),
     "infinity": ("[a]\nb = -inf", "/a/b", "not an amount"),
     "the first of two": ("a = nan\nb = 1979-05-27", "/a", "not an amount"),
     "date": ("a = 1979-05-27", "/a", "is a time"),
     "moment": ("a = 1979-05-27T07:32:00Z", "/a", "is a time"),
     "time": ("[[a]]\nb = 07:32:00", "/a/0/b", "is a time"),
-    "digits": (f"a = 1{'0' * 5000}", "", "this is no TOML"),
-    "deep": ("a = " + "[" * 10_000, "", "this is no TOML"),
-    "bomb": ("a = [" + "0," * 2_000_001 + "]", "", "this is no document: 2000001 commas"),
+    "digits": (f"a = 1{'0' * 5000}", "", "this is not TOML"),
+    "deep": ("a = " + "[" * 10_000, "", "this is not TOML"),
+    "bomb": ("a = [" + "0," * 2_000_001 + "]", "", "this is not a document: 2000001 commas"),
     "not UTF-8": ("a = 'ä'".encode("latin-1"), "", "UTF-8"),
 }
 
@@ -188,7 +188,7 @@ def test_knowledge_is_read_from_yaml_too(tmp_path):
 
 def test_an_empty_file_is_no_request(tmp_path):
     (tmp_path / "empty.yaml").write_text("# nothing yet\n")
-    with pytest.raises(DocumentError, match="no request: None is not an object"):
+    with pytest.raises(DocumentError, match="not a request: None is not an object"):
         read(tmp_path / "empty.yaml", Request)
 
 

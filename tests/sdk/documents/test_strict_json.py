@@ -18,7 +18,9 @@ def dense(unit, count):
     [("0", 2_000_002, "2000001 commas"), ("{}", 520_001, "520001 objects"), ("[]", 520_001, "520002 lists")],
 )
 def test_a_text_of_brackets_and_commas_is_refused_before_it_is_read(unit, count, what):
-    with pytest.raises(DocumentError, match=f"^this is no document: {what} in [0-9]+ characters, at most [0-9]+ are"):
+    with pytest.raises(
+        DocumentError, match=f"^this is not a document: {what} in [0-9]+ characters, at most [0-9]+ are"
+    ):
         parse(dense(unit, count) + " and this is no JSON")
 
 

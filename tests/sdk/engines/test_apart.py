@@ -287,7 +287,7 @@ def test_a_machine_that_cannot_do_it_says_why_and_makes_nothing(monkeypatch):
 
 
 def test_a_host_that_is_no_node_is_named(two):
-    with pytest.raises(EngineError, match=r"198\.51\.100\.1 is no node that is apart: 198\.18\."):
+    with pytest.raises(EngineError, match=r"198\.51\.100\.1 is not a node that is apart: 198\.18\."):
         two.set_rate("198.51.100.1", 1e6)
     with pytest.raises(EngineError, match="no name of a bridge"):
         ApartNodes.find("eth0")

@@ -102,7 +102,7 @@ def test_a_rack_that_is_cut_off_is_whole_within_until_it_is_joined(racks, run):
     disturb(bridge, "rack-1", joined=True, network=None, cores=None)
     far, error = run(three, SEND, one, port, 0.1).communicate(timeout=PATIENCE)
     assert (int(far) > 0, error) == (True, "")
-    with pytest.raises(EngineError, match=r"rack-3 is no node that is apart: .*, and racks are rack-1, rack-2"):
+    with pytest.raises(EngineError, match=r"rack-3 is not a node that is apart: .*, and racks are rack-1, rack-2"):
         disturb(bridge, "rack-3", joined=False, network=None, cores=None)
 
 

@@ -148,7 +148,7 @@ def test_no_node_is_faster_than_the_fastest_or_stands_still(speed, message):
 @pytest.mark.parametrize("path", [("cluster", "nodes", 1, "id"), (*WORKERS, "id"), (*WORKERS, "components", 1, "id")])
 @pytest.mark.parametrize("name", ["", "a\nb", "\x00"])
 def test_an_id_can_be_shown(path, name):
-    message = f"{name!r} is no id: it is empty or has a character that cannot be shown"
+    message = f"{name!r} is not an id: it is empty or has a character that cannot be shown"
     assert refused(put(WHOLE, path, name)) == (pointer(*path), message)
 
 
@@ -158,17 +158,17 @@ def test_an_id_may_be_any_word_of_any_script(name):
 
 
 @pytest.mark.parametrize(("path", "new", "message"), [
-    ((*WORKERS, "streams", 1, "source"), "x", "'x' is no component of 'u'"),
-    ((*WORKERS, "streams", 1, "target"), "x", "'x' is no component of 'u'"),
-    ((*WORKERS, "streams", 1, "grouping"), "x", "'x' is no grouping"),
-    ((*WORKERS, "streams", 1, "fanout"), "x", "'x' is no fanout"),
+    ((*WORKERS, "streams", 1, "source"), "x", "'x' is not a component of 'u'"),
+    ((*WORKERS, "streams", 1, "target"), "x", "'x' is not a component of 'u'"),
+    ((*WORKERS, "streams", 1, "grouping"), "x", "'x' is not a grouping"),
+    ((*WORKERS, "streams", 1, "fanout"), "x", "'x' is not a fanout"),
     ((*WORKERS, "id"), "u/v", "'u/v' has a /, which ends a topology's id in a task's id"),
-    (("assignment", "t/c/1"), at("a"), "'t/c/1' is no task"),
-    ((*TASK, "task"), "x", "'x' is no task"),
-    ((*NODE, "node"), "x", "'x' is no node"),
-    (("metrics", "topologies", 1, "topology"), "x", "'x' is no topology"),
-    (("metrics", "flows", 1, "source"), "x", "'x' is no task"),
-    (("metrics", "flows", 1, "target"), "x", "'x' is no task"),
+    (("assignment", "t/c/1"), at("a"), "'t/c/1' is not a task"),
+    ((*TASK, "task"), "x", "'x' is not a task"),
+    ((*NODE, "node"), "x", "'x' is not a node"),
+    (("metrics", "topologies", 1, "topology"), "x", "'x' is not a topology"),
+    (("metrics", "flows", 1, "source"), "x", "'x' is not a task"),
+    (("metrics", "flows", 1, "target"), "x", "'x' is not a task"),
 ])  # fmt: skip
 def test_what_is_named_has_to_be_there(path, new, message):
     assert refused(put(WHOLE, path, new)) == (pointer(*path), message)
@@ -201,7 +201,7 @@ def test_a_measured_stream_is_between_components_that_are_there(wrong, where):
     named = StreamSample(**({"topology": "t", "source": "c", "target": "c"} | wrong))
     assert refused(put(WHOLE, ("metrics", "streams"), (named,))) == (
         f"/metrics/streams/0/{where}",
-        "'x' is no component of 't'",
+        "'x' is not a component of 't'",
     )
 
 
@@ -210,7 +210,7 @@ def test_a_constraint_names_no_component_of_another_topology(kind):
     theirs = put(WHOLE, ("topologies", 0), topology("t", component("c"), component("e"), streams=()))
     named = put(theirs, ("topologies", 1, "constraints"), (Constraint(kind=kind, components=("d", "e")),))
     where = "/topologies/1/constraints/0/components/1"
-    assert refused(attrs.evolve(named, metrics=Metrics())) == (where, "'e' is no component of 'u'")
+    assert refused(attrs.evolve(named, metrics=Metrics())) == (where, "'e' is not a component of 'u'")
 
 
 def test_a_cycle_is_refused_at_the_streams_of_its_topology():
@@ -253,7 +253,9 @@ def test_valid_requests_pass(asked):
     check_request(asked)
 
 
-@pytest.mark.parametrize(("slot", "message"), [("gone:6700", "'gone' is no node"), ("a:9", "node 'a' has no slot 9")])
+@pytest.mark.parametrize(
+    ("slot", "message"), [("gone:6700", "'gone' is not a node"), ("a:9", "node 'a' has no slot 9")]
+)
 def test_a_task_on_a_dead_node_is_let_pass_for_an_engine_and_refused_for_a_document(slot, message):
     asked = attrs.evolve(WHOLE, assignment=FrozenMap({"t/c/0": at("a"), "u/d/0": Slot.parse(slot)}))
     check_request(asked)
@@ -301,6 +303,8 @@ def test_the_fewest_tasks_of_a_component_are_no_more_than_the_most():
 @pytest.mark.parametrize("threads", [0, -1])
 def test_a_task_has_a_thread_at_least(threads):
     check_request(request([node("a")], [topology("t", component("c", threads=3))]))
-    with pytest.raises(DocumentError, match=f"{threads} is no number of threads: a whole number of 1 or more") as error:
+    with pytest.raises(
+        DocumentError, match=f"{threads} is not a number of threads: a whole number of 1 or more"
+    ) as error:
         check_request(request([node("a")], [topology("t", component("c", threads=threads))]))
     assert error.value.pointer == "/topologies/0/components/0/threads"

@@ -163,7 +163,7 @@ def test_an_unknown_name_is_answered_with_the_known_ones():
 def test_a_plugin_without_the_hook_is_no_scheduler():
     host = PluginHost().with_plugin("listener", Listener([]))
     assert host.schedulers == ()
-    with pytest.raises(PluginError, match="listener is no scheduler; there are: none"):
+    with pytest.raises(PluginError, match="listener is not a scheduler; there are: none"):
         host.schedule("listener", Request())
 
 

@@ -120,7 +120,7 @@ HELD = {
     "searched": ("raised", f"raised RuntimeError: {THRESHOLDS}"),
     "nothing": ("type", "a Plan is expected, not NoneType"),
     "unwritable": ("answer", "answered a plan that cannot be written"),
-    "scribbles": ("answer", "answered what is no plan"),
+    "scribbles": ("answer", "answered something that is no plan"),
 }
 
 

@@ -180,13 +180,13 @@ def test_a_held_plan_says_so():
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("words/split", "'words/split' is no task but has 2: words/split/0 to words/split/1"),
+        ("words/split", "'words/split' is not a task but has 2: words/split/0 to words/split/1"),
         ("words/split/7", "there is no task 'words/split/7'; words/split has words/split/0 to words/split/1"),
         (
             "words/splt/0",
             "no component 'words/splt', did you mean words/split? there are: words/count, words/split, words/spout",
         ),
-        ("x", "'x' is no task (TOPOLOGY/COMPONENT/INDEX): no component 'x'; there are: words/count"),
+        ("x", "'x' is not a task (TOPOLOGY/COMPONENT/INDEX): no component 'x'; there are: words/count"),
     ],
 )
 def test_an_unknown_task_is_refused_with_those_that_there_are(name, said):

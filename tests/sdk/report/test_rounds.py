@@ -67,7 +67,7 @@ def test_a_round_says_why_a_task_is_where_it_is(decisions):
     found = why(decisions[0], task)
     assert found["sentence"].startswith(f"{task} is on ")
     assert len(found["rows"]) + found["more"] == len(decisions[0].round.request.cluster.nodes)
-    with pytest.raises(DocumentError, match="is no task"):
+    with pytest.raises(DocumentError, match="is not a task"):
         why(decisions[0], "nobody/nothing/0")
 
 

@@ -197,10 +197,10 @@ def test_a_plan_that_the_move_limit_cuts_short_is_at_the_rate_that_it_sustains()
     plan = InstanceCounts.of(one).plan(counts, 10.0, "both on m1")
     # m0: 0.1 R + 0.4 R / 2 = 100 %
     assert plan.input_rate == pytest.approx(100.0 / 0.3)
-    assert plan.explanation == "both on m1; 33.3% of the rate, as what runs may not all move"
+    assert plan.explanation == "both on m1; 33.3% of the rate, as not all running tasks may move"
     none = InstanceCounts.of(attrs.evolve(running, limits=Limits(max_moves=0))).plan(np.array([[1, 0], [2, 0]]), 10.0)
     assert none.input_rate == pytest.approx(100.0 / 0.5)
-    assert none.explanation == "what runs stays: within the move limit nothing is better"
+    assert none.explanation == "running tasks stay: within the move limit nothing is better"
 
 
 def _doubled(whole, name):
@@ -244,7 +244,7 @@ def test_what_runs_and_takes_tuples_stays_where_a_scheduler_would_refuse():
     reason = Reason(code="capacity", subject="t/c1", message="c1 finds no machine")
     assert InstanceCounts.of(asked).refuse(reason).status is Status.INFEASIBLE
     plan = InstanceCounts.of(running).refuse(reason)
-    assert (plan.status, plan.moves, plan.explanation) == (Status.OK, (), "what runs stays: c1 finds no machine")
+    assert (plan.status, plan.moves, plan.explanation) == (Status.OK, (), "running tasks stay: c1 finds no machine")
     assert plan.input_rate == pytest.approx(80.0 / 0.3)
     full = attrs.evolve(running, profiles=tuple(attrs.evolve(each, met=50.0) for each in running.profiles))
     assert InstanceCounts.of(full).refuse(reason).status is Status.INFEASIBLE

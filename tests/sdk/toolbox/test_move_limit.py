@@ -54,7 +54,7 @@ def test_the_move_that_saves_most_comes_first():
 def test_what_runs_stays_where_the_first_moves_would_cost_more_than_they_save():
     problem = pairs([10.0], ["a a"])
     plan = plan_within_limit(problem, np.array([1, 1]), "both on b")
-    assert (plan.moves, plan.explanation) == ((), "both on b; what runs stays")
+    assert (plan.moves, plan.explanation) == ((), "both on b; running tasks stay")
     assert len(problem.plan([1, 1]).moves) == 1
 
 

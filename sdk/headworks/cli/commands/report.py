@@ -20,9 +20,9 @@ from headworks.cli.output import emit, json_option, say
 )
 @json_option
 def command(*, file: Path, output: Path, as_json: bool) -> None:
-    """Write the rounds of JOURNAL to one page: where tasks were and went, why, what was promised and measured.
+    """Write the rounds of JOURNAL to one page: places of tasks, reasons, promised and measured figures.
 
-    The page asks nobody for anything: it can be mailed. `headworks watch` shows the same while rounds are written.
+    The page loads nothing, so you can mail it. `headworks watch` shows the same while rounds are written.
     """
     # numpy, cattrs and rich cost 0.2 s, which the list of commands does not need.
     from headworks.control.journal import read_journal

@@ -29,7 +29,8 @@ from headworks.errors import EngineError, how_to_install
 def command(*, file: Path, listen: tuple[str, int], as_json: bool) -> None:
     """Show the rounds of JOURNAL in a browser while they are written, until Ctrl-C.
 
-    The page shows where tasks are and would go, why, and what each plan promised and brought. It changes nothing.
+    The page shows where tasks are and would go, with reasons, and the promised and measured figures of each plan. It
+    changes nothing.
     """
     try:
         # Starlette and uvicorn cost 0.2 s, which the list of commands does not need.
@@ -42,7 +43,7 @@ def command(*, file: Path, listen: tuple[str, int], as_json: bool) -> None:
     with contextlib.closing(JournalTail(file)) as tail:
         hosts = list(dict.fromkeys([listen[0], "127.0.0.1", "localhost"]))
         with HttpServer(application(tail, token, hosts), listen) as server:
-            say("Open this address in a browser; who knows its token may look.")
+            say("Open this address in a browser; anyone who knows its token can look.")
             address = f"{server.url}/?token={token}"
             emit({"address": address}, address, as_json=as_json)
             sys.stdout.flush()

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     multiple=True,
     type=Counted(),
     metavar="TYPE=COUNT",
-    help="So many nodes more of this machine type, or like the node of this name.",
+    help="More nodes of this machine type, or like the node of this name.",
 )
 @click.option(
     "--load", type=FiniteRange(min=0, min_open=True), default=1.0, help="Factor of every rate and CPU demand."
@@ -76,10 +76,10 @@ def command(
     without: tuple[str, ...],
     **limits: Any,
 ) -> None:
-    """Plan REQUEST after a change, beside what runs now; the simulated engine predicts both.
+    """Plan REQUEST after a change, beside the running tasks; the simulated engine predicts both.
 
-    All changes that are named hold together. Without any, the plan is for what is asked. In place of REQUEST, --journal
-    and --engine take what a round saw.
+    All named changes hold together. Without any, the request is planned as it is. In place of REQUEST, --journal and
+    --engine take the observation of a round.
     """
     # numpy, cattrs and rich cost 0.2 s, which the list of commands does not need.
     from headworks.cli.tables import reasons

@@ -78,7 +78,7 @@ class Changes:
     def stays(self, task: int) -> str:
         """Cause of changes that leave tasks where they run."""
         if self._problem.current[task] < 0:
-            return "what runs stays, as moves to the decision would break a constraint; it goes where room is left"
+            return "running tasks stay, as moves to the decision would break a constraint; this one goes to free room"
         return "it stays where it runs, as moves to the decision would break a constraint"
 
     def left(self, task: int) -> str:

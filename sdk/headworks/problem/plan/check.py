@@ -62,7 +62,7 @@ def _strangers(problem: Arrays, assignment: Mapping[str, Slot]) -> Iterable[Reas
     """Tasks and slots that the request does not have."""
     for task in assignment:
         if task not in problem.task_index:
-            yield Reason(code="unknown-task", subject=task, message=f"{task!r} is no task of the request")
+            yield Reason(code="unknown-task", subject=task, message=f"{task!r} is not a task of the request")
     ports = {node.id: node.slots for node in problem.request.cluster.nodes}
     lost = {slot for slot in set(assignment.values()) if slot.port not in ports.get(slot.node, ())}
     for task, slot in assignment.items() if lost else ():

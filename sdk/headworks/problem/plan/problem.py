@@ -114,7 +114,7 @@ class Problem(Arrays):
                 and nothing moves. Soft constraints are then counted alone (`Scores.penalty`).
 
         Raises:
-            ValueError: A shape is wrong, or an index is no node.
+            ValueError: A shape is wrong, or an index is not a node.
         """
         workers = None if worker_of is None else np.asarray(worker_of, dtype=np.int64)
         decided = np.asarray(node_of, dtype=np.int64)

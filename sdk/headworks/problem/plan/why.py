@@ -281,12 +281,11 @@ def _unknown(problem: Arrays, task: str) -> str:
     """A message with names of tasks that are like the unknown one, or of components."""
     near = [each for each in problem.task_ids if each.startswith(f"{task}/")]
     if near:
-        return f"{task!r} is no task but has {len(near)}: {near[0]} to {near[-1]}"
+        return f"{task!r} is not a task but has {len(near)}: {near[0]} to {near[-1]}"
     parts = ["/".join(each) for each in problem.components]
     of = task.rpartition("/")[0]
     mine = [each for each in problem.task_ids if each.rpartition("/")[0] == of]
     if mine:
         return f"there is no task {task!r}; {of} has {mine[0]} to {mine[-1]}"
-    return (
-        f"{task!r} is no task (TOPOLOGY/COMPONENT/INDEX): no component {of or task!r}{known_names(of or task, parts)}"
-    )
+    said = f"no component {of or task!r}{known_names(of or task, parts)}"
+    return f"{task!r} is not a task (TOPOLOGY/COMPONENT/INDEX): {said}"

@@ -115,7 +115,7 @@ def test_what_runs_stays_where_little_is_to_be_won():
     running = attrs.evolve(request, assignment=plan.assignment)
     again = improve(Problem.of(running), STEPS)
     assert not again.moves
-    assert again.explanation.startswith("what runs stays")
+    assert again.explanation.startswith("running tasks stay")
 
 
 @pytest.mark.parametrize("seed", range(60))
