@@ -34,7 +34,7 @@ def _ignored(target: SimTarget, plan: Plan) -> Iterator[str]:
         else sorted(name for name, count in plan.parallelism.items() if counts.get(name, count) != count)
     )
     if other:
-        yield f"{', '.join(other)}: the plan asks for another number of tasks; the request's stays"
+        yield f"{', '.join(other)}: the number of tasks stays as in the request; the plan asks for another one"
     if plan.input_rate is not None:
         yield f"the input rate of {plan.input_rate:g} is not set: spouts emit by the request and the trace"
 

@@ -123,8 +123,8 @@ def test_flaps_of_an_outage_end_in_what_was_asked_for_last(engine):
 
 WRONG = [
     (None, "", "it has no value"),
-    (b"", "", "no JSON"),
-    (b"\xff\xfe", "", "no JSON"),
+    (b"", "", "not JSON"),
+    (b"\xff\xfe", "", "not JSON"),
     (b"[]", "", "no trigger"),
     (b'{"topology": "a", "on": 1, "source": "s"}', "/on", "1 is not"),
     (b'{"topology": "a", "on": true, "source": "s", "now": true}', "/now", ""),

@@ -90,8 +90,8 @@ def test_workers_are_on_networks_of_their_own_and_a_job_spans_them(tmp_path):
         (["--nodes", "1,1,1"], "add --apart"),
         (["--network", "1mbit"], "add --apart"),
         (["--apart", "--nodes", "1,1"], "2 numbers for 3 nodes"),
-        (["--apart", "--network", "fast"], "no rate such as 20mbit"),
-        (["--apart", "--nodes", "1,0,1"], "no list of cores"),
+        (["--apart", "--network", "fast"], "not a rate such as 20mbit"),
+        (["--apart", "--nodes", "1,0,1"], "not a list of cores"),
         (["--apart", "--racks", "2,2"], "--racks has room for 4 nodes, and there are 3"),
     ],
 )

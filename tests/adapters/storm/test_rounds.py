@@ -418,7 +418,7 @@ def test_metrics_of_what_is_gone_do_not_disturb():
 def test_another_version_of_the_protocol_is_refused_with_the_next_step():
     with pytest.raises(DocumentError, match="storm jar"):
         read_snapshot(json.dumps({"v": 2}))
-    with pytest.raises(DocumentError, match="no scheduling round"):
+    with pytest.raises(DocumentError, match="not a scheduling round"):
         read_snapshot("[1, 2")
 
 

@@ -62,10 +62,10 @@ def test_rates_and_cores_are_read_as_people_write_them():
     assert (parse_rate("20mbit"), parse_rate(" 1.5Gbit "), parse_rate("64000bit")) == (2e7, 1.5e9, 64e3)
     assert parse_cores("1.0, 0.5,2") == (1.0, 0.5, 2.0)
     for wrong in ("20", "mbit", "20mbps", "-1mbit", "nanmbit", ""):
-        with pytest.raises(ValueError, match="no rate such as 20mbit"):
+        with pytest.raises(ValueError, match="not a rate such as 20mbit"):
             parse_rate(wrong)
     for wrong in ("1,,2", "0.01", "-1", "inf", "1;2", ""):
-        with pytest.raises(ValueError, match="no list of cores"):
+        with pytest.raises(ValueError, match="not a list of cores"):
             parse_cores(wrong)
 
 
@@ -289,5 +289,5 @@ def test_a_machine_that_cannot_do_it_says_why_and_makes_nothing(monkeypatch):
 def test_a_host_that_is_no_node_is_named(two):
     with pytest.raises(EngineError, match=r"198\.51\.100\.1 is not a node that is apart: 198\.18\."):
         two.set_rate("198.51.100.1", 1e6)
-    with pytest.raises(EngineError, match="no name of a bridge"):
+    with pytest.raises(EngineError, match="not a name of a bridge"):
         ApartNodes.find("eth0")

@@ -161,7 +161,7 @@ def test_two_clusters_with_racks_do_not_touch_each_other(racks, run):
 def test_racks_are_read_as_people_write_them():
     assert parse_racks("2, 1,10") == (2, 1, 10)
     for wrong in ("2,,1", "0,3", "-1", "1.5", "", "a"):
-        with pytest.raises(ValueError, match="no list of nodes in each rack such as 2,1"):
+        with pytest.raises(ValueError, match="not a list of nodes in each rack such as 2,1"):
             parse_racks(wrong)
 
 
@@ -230,8 +230,8 @@ def test_nodes_of_a_demo_are_apart_where_this_machine_can_do_that(monkeypatch):
         (["--rack-network", "5mbit"], "add --apart"),
         (["--apart", "--rack-network", "5mbit"], "--rack-network bounds the links of racks: add --racks"),
         (["--apart", "--racks", "2,2"], "--racks has room for 4 nodes, and there are 3"),
-        (["--apart", "--racks", "3,0"], "no list of nodes in each rack"),
-        (["--apart", "--racks", "2,1", "--rack-network", "slow"], "no rate such as 20mbit"),
+        (["--apart", "--racks", "3,0"], "not a list of nodes in each rack"),
+        (["--apart", "--racks", "2,1", "--rack-network", "slow"], "not a rate such as 20mbit"),
         (["--apart", "--racks", "2,1", "--rack-network", "1kbit"], "at least 64000 are needed"),
         (["--apart", "--network", "1kbit"], "at least 64000 are needed"),
     ],
