@@ -5,7 +5,7 @@ was measured on a node, as a mean, is left out of the share as well. Where more 
 topologies, a plan needs fewer of them, and as much less is left out.
 
 `limits.fill` is a wish. Where the share does not hold every task, the least one that does is looked for by halving.
-Where networks bound the load and not processors, the plan on all of the CPU is taken if it bears more load.
+Where networks or batches bound the load and not processors, the plan on all of the CPU is taken if it bears more load.
 """
 
 from __future__ import annotations
@@ -24,6 +24,9 @@ from headworks.problem.plan.score import fullest_cpu, score
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    import numpy as np
+    from numpy.typing import NDArray
 
     from headworks.model import Node, Profile, Request
 
@@ -160,8 +163,8 @@ def _bearing_more(request: Request, share: float, plan: Plan, whole: Plan) -> Pl
         return plan
     name = whole.provenance.scheduler
     message = (
-        f"{name} plans for more than {share:.0%} of each node's CPU (limits.fill): networks bound the load, of which "
-        f"this plan bears {more:.0%}, and the one within that share {less:.0%}"
+        f"{name} plans for more than {share:.0%} of each node's CPU (limits.fill): more than processors bounds the "
+        f"load, of which this plan bears {more:.0%}, and the one within that share {less:.0%}"
     )
     return _said(whole, Reason(code=FULLER, subject=name, message=message, resource="bandwidth", need=1.0, have=less))
 
@@ -173,8 +176,15 @@ def _said(plan: Plan, reason: Reason) -> Plan:
 def _borne(request: Request, plan: Plan, share: float) -> float:
     """Factor of the load that a plan bears with headroom, at most 1."""
     problem = Problem.of(rescaled(request, plan))
-    cpu = fullest_cpu(problem, problem.node_of(plan.assignment), plan.input_rate)
-    return min(share / cpu if cpu else 1.0, _done(request, plan))
+    node_of = problem.node_of(plan.assignment)
+    cpu = fullest_cpu(problem, node_of, plan.input_rate)
+    return min(share / cpu if cpu else 1.0, _done(request, plan), _in_time(problem, node_of))
+
+
+def _in_time(problem: Problem, node_of: NDArray[np.int64]) -> float:
+    """Least part of its rows that a batch has done when the next begins, at most 1."""
+    taken = (each.beside(node_of).seconds(node_of) / each.interval for each in problem.batches)
+    return 1.0 / max(1.0, *taken, 0.0)
 
 
 def _fuller(request: Request, share: float, whole: Plan, ask: Callable[[Request], Plan]) -> Plan:

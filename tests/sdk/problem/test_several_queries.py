@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headworks.model import Cluster, Limits, Status, Stream
+from headworks.model import Cluster, Kind, Limits, Status, Stream
 from headworks.plugins.host import PluginHost
 from headworks.problem import Problem
 from headworks.problem.plan.check import check_plan
@@ -85,3 +85,34 @@ def test_a_plan_moves_nothing_when_it_is_asked_again(count, load, cpus, name):
     first = HOST.schedule(name, asked)
     again = HOST.schedule(name, attrs.evolve(asked, assignment=first.assignment))
     assert again.moves == ()
+
+
+def word_counts(cpus, load):
+    """Two queries of three stages that shuffle, which need a share of all cores together."""
+    points = load * sum(cpus) / 2
+    parts = [
+        component("a", 4, points * 0.10 / 4, kind=Kind.SPOUT, rate=500.0),
+        component("b", 8, points * 0.40 / 8, selectivity=9.0),
+        component("c", 8, points * 0.50 / 8),
+    ]
+    streams = (Stream(source="a", target="b"), Stream(source="b", target="c", grouping="fields"))
+    made = [attrs.evolve(topology(f"q{number}", *parts, streams=streams), sequential=True) for number in range(2)]
+    nodes = [attrs.evolve(node(f"n{number}", cpu), bandwidth=2.5e6) for number, cpu in enumerate(cpus)]
+    return attrs.evolve(request(nodes, made), limits=Limits(slowdown=1.0, deadline=30.0, fill=0.8))
+
+
+def test_a_decision_whose_batches_are_a_little_too_long_is_balanced_and_not_replaced():
+    """Each query on one node and half of another: less than two thirds of the bytes are between nodes, as by Spark."""
+    asked = word_counts(EQUAL, 0.7)
+    plan, problem = HOST.schedule("dstorm-plus", asked), Problem.of(asked)
+    limit = problem.slowdown
+    assert not limit.slow(problem.node_of(plan.assignment))
+    assert plan.scores.share < 0.5 < problem.traffic.inter_node(limit.free) / problem.traffic.total
+
+
+def test_of_two_plans_without_headroom_the_one_with_shorter_batches_is_taken():
+    asked = word_counts(UNEQUAL, 0.85)
+    plan, problem = HOST.schedule("dstorm-plus", asked), Problem.of(asked)
+    limit = problem.slowdown
+    assert max(limit.seconds(problem.node_of(plan.assignment))) < max(limit.seconds(limit.free))
+    assert plan.scores.share < 0.5

@@ -169,7 +169,7 @@ def _changed(problem: Arrays, limit: Slowdown, node_of: Ints) -> Ints:
     enough = problem.traffic.inter_node(node_of)
     (batch,), (goal,) = limit.batches, limit.goals
     decided = TimedPlacement(problem, batch, node_of)
-    _Balancing(decided, limit).run()
+    _Balancing(decided, goal, limit.free).run()
     starts = [decided, TimedPlacement(problem, batch, limit.free)]
     if (problem.current >= 0).all() and not _breaks(problem, problem.current):
         starts.append(TimedPlacement(problem, batch, problem.current))
@@ -187,16 +187,25 @@ def _changed(problem: Arrays, limit: Slowdown, node_of: Ints) -> Ints:
 
 
 def _changed_together(problem: Arrays, limit: Slowdown, node_of: Ints) -> Ints:
-    """The same of several topologies: those that are slow go where cores are free first, then traffic is saved."""
+    """The same of several topologies; those that are still slow go where cores are free first."""
     enough = problem.traffic.inter_node(node_of)
-    mixed = node_of.copy()
-    for batch, seconds, goal in zip(limit.batches, limit.seconds(node_of), limit.goals, strict=True):
+    decided = mixed = _balanced_together(problem, limit, node_of)
+    for batch, seconds, goal in zip(limit.batches, limit.seconds(decided), limit.goals, strict=True):
         if seconds > goal * (1 + OVER):
             mixed = np.where(problem.topology == batch.topology, limit.free, mixed)
     starts = [mixed, limit.free, *([problem.current] if (problem.current >= 0).all() else [])]
     allowed = [each for each in starts if not limit.slow(each) and not _breaks(problem, each)]
     saved = [_saved_together(problem, limit, each, enough, LOOKS // len(starts)) for each in allowed]
     return min(saved, key=lambda each: max(problem.traffic.inter_node(each), enough), default=limit.free)
+
+
+def _balanced_together(problem: Arrays, limit: Slowdown, node_of: Ints) -> Ints:
+    """The decision, where tasks leave the slowest nodes of stages, one topology after the other."""
+    for batch, goal in zip(limit.batches, limit.goals, strict=True):
+        placement = TimedPlacement(problem, batch.beside(node_of), node_of)
+        _Balancing(placement, goal, limit.free).run()
+        node_of = placement.room.node_of.copy()
+    return node_of
 
 
 def _saved_together(problem: Arrays, limit: Slowdown, node_of: Ints, enough: int, looks: int) -> Ints:
@@ -276,12 +285,11 @@ class BatchRule:
 class _Balancing:
     """A placement that is changed task by task; each step shortens a stage on its slowest node."""
 
-    def __init__(self, placement: TimedPlacement, limit: Slowdown) -> None:
-        self._placement = placement
+    def __init__(self, placement: TimedPlacement, goal: float, free: Ints) -> None:
+        self._placement, self._goal = placement, goal
         self._problem, self._batch = placement.problem, placement.batch
-        (self._goal,) = limit.goals
         stages = range(len(self._batch.stages))
-        self._least = [float(self._batch.of_stage(stage, limit.free).max(initial=0.0)) for stage in stages]
+        self._least = [float(self._batch.of_stage(stage, free).max(initial=0.0)) for stage in stages]
 
     def run(self) -> None:
         """Go on until the limit is kept, or no step shortens a stage that is slower than the engine's own."""
