@@ -16,7 +16,7 @@ from headworks_lab.measure.figures import Witness, agreement, processor_seconds
 from headworks_lab.measure.sizing import POINTS, limits
 from headworks_lab.spark.asking import question
 from headworks_lab.spark.figures import Batches, figures
-from headworks_lab.spark.query import Query, start
+from headworks_lab.spark.query import Burners, Query, start
 from headworks_local.isolated.ability import TIME, bounds
 from headworks_local.isolated.limits import NodeLimits
 from headworks_spark.applications.connection import Connection
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 OWN = "spark"
 """Stands for Spark's own scheduler among the names of schedulers, and names this engine."""
 INTERVAL = 2.0
-"""Seconds from trigger to trigger. With more, a window has fewer batches; with less, what a batch costs by itself is a
-larger part of it."""
+"""Seconds from trigger to trigger, for each query. With more, a window has fewer batches; with less, what a batch costs
+by itself is a larger part of it."""
 PILOT = 2
 """Batches that are measured before a plan is asked for. With fewer, figures are of a start; with more, each experiment
 takes longer."""
@@ -60,6 +60,7 @@ class Experiment:
         spark: The session on it.
         asked: The workload, as this machine can run it.
         queries: What stands for each topology, by its id.
+        interval: Seconds from trigger to trigger.
         slowdown: Times as long as by Spark's own placement that a batch of a plan may take; None for any.
     """
 
@@ -67,6 +68,7 @@ class Experiment:
     spark: Any
     asked: Request
     queries: Mapping[str, Query]
+    interval: float = INTERVAL
     slowdown: float | None = None
     _targets: tuple[SparkTarget, ...] = ()
     _planned: dict[str, float] = attrs.field(factory=dict)
@@ -84,12 +86,28 @@ class Experiment:
         with contextlib.ExitStack() as stack:
             running = []
             for number, (name, query) in enumerate(self.queries.items()):
-                started = start(self.spark, name, query, INTERVAL, folder / str(number))
+                started = start(self.spark, name, query, self.interval, folder / str(number))
                 stack.callback(stop_if_alive, started.stop)
                 running.append(started)
             connection = stack.enter_context(Connection(self.spark))
             self._targets = tuple(map(connection.target, running))
             yield
+
+    def engine_seconds(self) -> float:
+        """CPU seconds that Spark uses for a task beyond what it burns, a mean of some batches; 0 of real queries."""
+        if not all(isinstance(each, Burners) for each in self.queries.values()):
+            return 0.0
+        began, python = time.time(), self._python()
+        self._seen(1 + PILOT)
+        used, burned, tasks = self._python() - python, 0.0, 0
+        by_id = {each.id: each for each in self.asked.topologies}
+        for each in self._targets:
+            jobs = each.recorder.jobs(each.scope, since=began)
+            ends = [end for job in jobs for end in job.tasks]
+            batches = len({job.start.batch for job in jobs})
+            burned += points(by_id[each.topology.id]) * self.interval / POINTS * batches
+            used, tasks = used + sum(end.cpu for end in ends), tasks + len(ends)
+        return max(used - burned, 0.0) / max(tasks, 1)
 
     def place(self, host: PluginHost, scheduler: str, seed: int) -> None:
         """Ask the scheduler for a plan and carry it out; Spark's own is left to it.
@@ -124,7 +142,7 @@ class Experiment:
             seconds: Its length; it lasts until each query has ended two batches.
             warm_up: Seconds before it, at least, of which `SETTLE` batches are within the bounds.
         """
-        until = time.monotonic() + warm_up - SETTLE * INTERVAL
+        until = time.monotonic() + warm_up - SETTLE * self.interval
         while time.monotonic() < until:
             self._seen(1)
         apart = self._bound(bounded=True)
@@ -144,7 +162,9 @@ class Experiment:
     def _start(self) -> dict[str, float]:
         """Seconds until each query had a batch that took no longer than its trigger; none if one has had none."""
         done = (target.recorder.progress(target.scope) for target in self._targets)
-        ends = [next((each.begin + each.seconds for each in own if each.seconds <= INTERVAL), None) for own in done]
+        ends = [
+            next((each.begin + each.seconds for each in own if each.seconds <= self.interval), None) for own in done
+        ]
         known = [end for end in ends if end is not None]
         return {"start": max(known) - self._began} if len(known) == len(ends) else {}
 
@@ -175,7 +195,7 @@ class Experiment:
         used = python + sum(end.cpu for own in jobs.values() for job in own for end in job.tasks)
         counts = {name: len({job.start.batch for job in own}) for name, own in jobs.items()}
         planned = sum(self._planned.get(name, 0.0) * count for name, count in counts.items())
-        return agreement(planned * INTERVAL / POINTS, used)
+        return agreement(planned * self.interval / POINTS, used)
 
     def _seen(self, count: int) -> Observation:
         """Wait for so many batches of each query; what they show."""
@@ -200,7 +220,7 @@ class Experiment:
         done: Sequence[QueryProgress] = target.recorder.progress(target.scope)
         earlier = [each for each in done if each.begin < since]
         own = (*earlier[-1:], *(each for each in done if each.begin >= since))
-        return Batches(offered=rows / INTERVAL, rows=rows, done=own)
+        return Batches(offered=rows / self.interval, rows=rows, done=own)
 
 
 def points(topology: Topology) -> float:

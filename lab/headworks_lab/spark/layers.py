@@ -46,15 +46,17 @@ class Layer:
         return sum(part.tasks for part in self.parts)
 
 
-def layers(topology: Topology, profiles: Sequence[Profile], interval: float) -> tuple[Layer, ...]:
+def layers(topology: Topology, profiles: Sequence[Profile], interval: float, engine: float = 0.0) -> tuple[Layer, ...]:
     """The stages of a topology, spouts first.
 
     A tuple costs what the component's profile says (`e`, percent-seconds), else its declared CPU at its declared rate.
+    Of that, tasks leave what the engine itself uses for each of them, so that both together are as declared.
 
     Args:
         topology: The topology.
         profiles: Of several machine types of a component, the first by name counts.
         interval: Seconds of rows that a spout emits in a batch.
+        engine: CPU seconds of a task that the engine uses by itself.
 
     Raises:
         EngineError: A spout states no rate, a bolt receives from nobody, or a stream passes over a stage.
@@ -65,9 +67,10 @@ def layers(topology: Topology, profiles: Sequence[Profile], interval: float) -> 
     outputs = _outputs(topology, stages, rates)
 
     def part(each: Component) -> Part:
-        rows = rates[each.id] * interval / each.parallelism if each.kind is Kind.SPOUT else 0.0
-        seconds = costs.get(each.id, _declared(each, rates[each.id]))
-        return Part(tasks=each.parallelism, seconds=seconds, rows=rows, outputs=outputs[each.id])
+        rows = rates[each.id] * interval / each.parallelism
+        seconds = costs.get(each.id, _declared(each, rates[each.id])) - (engine / rows if rows else 0.0)
+        emitted = rows if each.kind is Kind.SPOUT else 0.0
+        return Part(tasks=each.parallelism, seconds=max(seconds, 0.0), rows=emitted, outputs=outputs[each.id])
 
     return tuple(Layer(components=stage, parts=tuple(map(part, stage))) for stage in stages)
 

@@ -58,13 +58,14 @@ class Burners:
         return frame
 
 
-def query_of(topology: Topology, profiles: Sequence[Profile], interval: float) -> Query:
+def query_of(topology: Topology, profiles: Sequence[Profile], interval: float, engine: float = 0.0) -> Query:
     """The query that stands for a topology.
 
     Args:
         topology: The topology.
         profiles: As for `headworks_lab.spark.layers.layers`.
         interval: Seconds of rows in a micro-batch.
+        engine: As for `headworks_lab.spark.layers.layers`.
 
     Raises:
         EngineError: Spark has no such query.
@@ -72,7 +73,7 @@ def query_of(topology: Topology, profiles: Sequence[Profile], interval: float) -
     """
     if name := query_name(topology):
         return NexmarkQuery.of(name, topology, interval)
-    return Burners(layers(topology, profiles, interval))
+    return Burners(layers(topology, profiles, interval, engine))
 
 
 def start(spark: SparkSession, name: str, query: Query, interval: float, folder: Path) -> StreamingQuery:
