@@ -46,11 +46,11 @@ def bucket(samples: Path) -> Iterator[list[str]]:
     with subprocess.Popen([sys.executable, "-c", SERVER], text=True, **pipes) as server:
         os.environ |= KEYS | {"AWS_ENDPOINT_URL": server.stdout.readline().strip()}
         client = boto3.client("s3", endpoint_url=os.environ["AWS_ENDPOINT_URL"], region_name="us-east-1")
-        client.create_bucket(Bucket="b")
+        client.create_bucket(Bucket="samples")
         for file in filter(Path.is_file, samples.rglob("*")):
-            client.upload_file(str(file), "b", f"raw/{file.relative_to(samples).as_posix()}")
+            client.upload_file(str(file), "samples", f"raw/{file.relative_to(samples).as_posix()}")
         conf = [_jars("s3a-3.5.0.txt"), *(f"spark.hadoop.fs.s3a.{each}" for each in S3A)]
-        yield ["s3a://b/raw", "-O", "s3a://b/learnt", *(word for each in conf for word in ("--conf", each))]
+        yield ["s3a://samples/raw", "-O", "s3a://samples/learnt", *(word for each in conf for word in ("--conf", each))]
         server.stdin.close()
 
 
