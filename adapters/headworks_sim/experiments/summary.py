@@ -8,6 +8,7 @@ import attrs
 import numpy as np
 
 from headworks.model import FrozenMap, Status
+from headworks_sim.fluid.queues import LEVELS, distribution
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -20,6 +21,10 @@ ROUNDING = 1e-9
 """Part of what comes in that may lack where all of it is completed."""
 POINTS = 400
 """Points of a curve, about."""
+PERCENTS = (0.5, 0.95, 0.99)
+"""Parts of the tuples whose latency is told: `latency_p50` and its kin."""
+GOLDEN = (5**0.5 - 1) / 2
+"""By multiples of it moments are spread over a span evenly, in an order that has nothing to do with latencies."""
 
 
 @attrs.frozen(kw_only=True)
@@ -61,7 +66,9 @@ class Summary:
         offered: Tuples/s that came in, mean.
         throughput: Tuples/s completed, mean.
         completed: Part of the offered ones that this is, over 1 where a backlog is worked off; None if none came in.
-        latency: Milliseconds from the source to completion, mean over tuples; None if there were none.
+        latency: Milliseconds from the source to completion, mean over tuples; None if there were none. Of a topology
+            that works in batches: those of a batch, without the wait for its trigger.
+        latency_p50, latency_p95, latency_p99: Milliseconds that so many percent of the tuples do not exceed.
         inter_node: Share of tuples between tasks that crossed nodes.
         nodes: Nodes that hosted a task, mean over time.
         moves: Tasks that left a worker for another one, or for nowhere.
@@ -83,6 +90,9 @@ class Summary:
     throughput: float
     completed: float | None
     latency: float | None
+    latency_p50: float | None
+    latency_p95: float | None
+    latency_p99: float | None
     inter_node: float
     nodes: float
     moves: int
@@ -121,6 +131,7 @@ def summarise(
     spans = [span for span in world.spans if span.begin >= 0]
     length = world.now or 1.0
     late, done = _late(spans)
+    half, most, nearly_all = percentiles(spans)
     nodes = sum(span.length * _nodes(span) for span in spans) / length
     offered = sum(span.length * float(span.offered.sum()) for span in spans) / length
     return Summary(
@@ -132,6 +143,9 @@ def summarise(
         throughput=done / length,
         completed=done / length / offered if offered else None,
         latency=late / done if done else None,
+        latency_p50=half,
+        latency_p95=most,
+        latency_p99=nearly_all,
         inter_node=_share(spans),
         nodes=nodes,
         moves=world.moved,
@@ -197,6 +211,31 @@ def _late(spans: Sequence[SteadySpan]) -> tuple[float, float]:
     """Milliseconds that all tuples took together, and the number of tuples."""
     late = sum(span.length * float(span.throughput @ span.latency) for span in spans)
     return late, sum(span.length * float(span.throughput.sum()) for span in spans)
+
+
+def percentiles(spans: Sequence[SteadySpan]) -> tuple[float | None, ...]:
+    """Latencies that `PERCENTS` of the tuples of spans do not exceed, in milliseconds; None without tuples.
+
+    Args:
+        spans: In any order.
+    """
+    found = [
+        np.stack([span.steady.latency, span.steady.spread, *span.waits, span.most, span.length * span.throughput])
+        for span in spans
+    ]
+    rows = np.hstack(found).T if found else np.zeros((0, 6))
+    rows = rows[rows[:, -1] > 0]
+    if not len(rows):
+        return tuple(None for _ in PERCENTS)
+    kinds, kind = np.unique(rows[:, :-1], axis=0, return_inverse=True)  # states come back
+    tuples = np.bincount(kind.ravel(), rows[:, -1])[:, None]
+    mean, variance, begin, end, most = kinds.T[:, :, None]
+    wait = begin + (end - begin) * (np.arange(len(LEVELS)) * GOLDEN % 1.0)
+    late = np.minimum(distribution(mean[:, 0], variance[:, 0]) + wait, most)
+    order = late.ravel().argsort()
+    share = np.broadcast_to(tuples, late.shape).ravel()[order]
+    level = (share.cumsum() - share / 2) / share.sum()
+    return tuple(np.interp(PERCENTS, level, late.ravel()[order]).tolist())
 
 
 def _share(spans: Sequence[SteadySpan]) -> float:

@@ -6,7 +6,7 @@ load, the same for all its spouts, as back-pressure makes it. Topologies that sh
 (max-min fair). So do those that share the network of a node: what comes to it from others and what leaves it are two
 more capacities, of bytes. A task has the capacity of its threads, a core each.
 For one topology the factor is `min over nodes of (capacity - fixed) / slope`, likewise over tasks, and of
-`bandwidth / bytes` each way.
+`bandwidth / bytes` each way. A topology that works in batches completes no more than its batches do.
 """
 
 from __future__ import annotations
@@ -19,20 +19,21 @@ import numpy as np
 
 from headworks.model import TransferCost
 from headworks.model.topology import TUPLE_BYTES
+from headworks_sim.fluid.batches import batch_seconds
+from headworks_sim.fluid.latency import MILLISECONDS, PERCENT_SECOND, longest, passage, task_stays
 from headworks_sim.fluid.layout import Floats, Ints, summed
-from headworks_sim.fluid.streams import Current, flow_through, pairs
+from headworks_sim.fluid.streams import Current, flow_through, pairs, pairs_of
+from headworks_sim.fluid.timing import Timing
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from headworks_sim.fluid.layout import Layout, TopologyGraph
+    from headworks_sim.fluid.layout import Layout, StreamLink, TopologyGraph
 
-CROWDED = 0.95
-"""Above this use of its node a task's waiting time grows no further: what has to wait, waits at the source."""
 REMEMBERED = 256
 """Placements of a topology that are remembered."""
-PERCENT_SECOND = 10.0
-"""Milliseconds of a core in a percent-second, the unit of costs of tuples."""
+BACKLOG = 1e6
+"""Multiple of its nominal tuples that a batch holds where nothing bounds them."""
 
 
 @attrs.frozen(eq=False, kw_only=True)
@@ -47,6 +48,7 @@ class Share:
         delivered: Part of the tuples that reach the sinks, of those that would if every task ran.
         traffic: Tuples/s between different tasks.
         inter_node: Tuples/s between tasks on different nodes.
+        apart: Part of each stream that is between nodes.
         arriving: float64 (m,), CPU points of each node for what comes to it from others, at a factor of 1.
         network: float64 (2, m), bytes/s that leave each node for others, and that come to it; none where no node has a
             bandwidth.
@@ -59,6 +61,7 @@ class Share:
     delivered: float
     traffic: float
     inter_node: float
+    apart: tuple[float, ...]
     arriving: Floats
     network: Floats
 
@@ -72,7 +75,8 @@ class Steady:
         limit: float64 (t,), the multiple that its nodes would allow beside the others, and the threads of its tasks
             (inf without CPU demand).
         cpu: float64 (n,), points. node_cpu: float64 (m,), points.
-        throughput: float64 (t,), tuples/s completed. latency: float64 (t,), milliseconds inside the topology.
+        throughput: float64 (t,), tuples/s completed. latency: float64 (t,), mean milliseconds inside the topology.
+        spread: float64 (t,), variance of these milliseconds.
         shares: One a topology.
         node_of, worker: int64 (n,), node and worker process of each task, -1 where it does not run.
     """
@@ -83,6 +87,7 @@ class Steady:
     node_cpu: Floats
     throughput: Floats
     latency: Floats
+    spread: Floats
     shares: tuple[Share, ...]
     node_of: Ints
     worker: Ints
@@ -101,17 +106,24 @@ class Steady:
 
 
 class Model:
-    """The model of steady states of one layout; it remembers the shares of placements of single topologies."""
+    """The model of steady states of one layout; it remembers the shares of placements of single topologies.
 
-    def __init__(self, layout: Layout, hop: float = 0.5) -> None:
+    Attributes:
+        under_way: float64 (t,), tuples that each topology has under way at most.
+    """
+
+    def __init__(self, layout: Layout, timing: Timing | None = None) -> None:
         """Compute the nominal rates, with every task running.
 
         Args:
             layout: The constants.
-            hop: Milliseconds that a tuple needs from node to node.
+            timing: Times of tuples and batches on their way, and what networks carry.
         """
         self.layout = layout
-        self.hop = hop
+        self.timing = timing or Timing()
+        tasks = [int(np.diff(each.ranges[~np.isnan(each.emission)]).sum()) for each in layout.topologies]
+        self.under_way = np.array([self.timing.pending * spouts if spouts else np.inf for spouts in tasks], np.float64)
+        self._bandwidth = layout.bandwidth * self.timing.goodput
         self._bounded = bool(np.isfinite(layout.bandwidth).any() and layout.topologies)
         self._nominal = [flow_through(each, np.arange(each.size, dtype=np.int64)) for each in layout.topologies]
         self._share = lru_cache(maxsize=REMEMBERED * max(len(layout.topologies), 1))(self._compute)
@@ -143,21 +155,27 @@ class Model:
         free = layout.capacity - base
         if self._bounded:
             steep = np.hstack([steep, *(np.array([each.network[way] for each in shares]) for way in (0, 1))])
-            free = np.concatenate([free, layout.bandwidth, layout.bandwidth])
+            free = np.concatenate([free, self._bandwidth, self._bandwidth])
+        batches = self._batches(node_of, demand)
         most = np.array([each.most for each in shares], dtype=np.float64)
+        for topology, (most_of_batch, _) in batches.items():
+            most[topology] = min(most[topology], most_of_batch)
         factor, limit = fill(steep, free, np.where(runs, np.minimum(demand, most), 0.0))
         cpu = np.where(there, slope * factor[problem.topology] + fixed, 0.0)
         node_cpu = summed(node_of[there], cpu[there], problem.m) + factor @ arriving
         entering = np.array([each.throughput for each in layout.topologies])
         done = factor * entering * np.array([each.delivered for each in shares])
-        latency = [self._latency(number, share, node_of, node_cpu) for number, share in enumerate(shares)]
+        latency, spread = self._latency(shares, factor, cpu, node_cpu, node_of)
+        for topology, (_, seconds) in batches.items():
+            latency[topology], spread[topology] = MILLISECONDS * seconds, 0.0
         return Steady(
             factor=factor,
             limit=np.minimum(limit, most),
             cpu=cpu,
             node_cpu=node_cpu,
             throughput=done,
-            latency=np.array(latency, dtype=np.float64),
+            latency=latency,
+            spread=spread,
             shares=shares,
             node_of=node_of.copy(),
             worker=worker.copy(),
@@ -172,7 +190,9 @@ class Model:
         slope = slope + sending
         room = np.maximum(layout.problem.thread_points[graph.start : graph.stop] - fixed, 0.0)
         works = slope > 0
-        traffic, inter = _crossing(graph, current, node_of, worker)
+        crossing = _crossing(graph, current, node_of, worker)
+        traffic, inter = crossing.sum(axis=0).tolist()
+        apart = np.divide(crossing[:, 1], crossing[:, 0], out=np.zeros(len(crossing)), where=crossing[:, 0] > 0)
         return Share(
             current=current,
             slope=slope,
@@ -181,30 +201,38 @@ class Model:
             delivered=_delivered(graph, current, self._nominal[number]),
             traffic=traffic,
             inter_node=inter,
+            # Of measured rates it is not known on which stream they are.
+            apart=tuple(apart.tolist()) if graph.flows is None else tuple(apart.tolist()) * len(graph.links),
             arriving=arriving,
             network=_network(graph, current, node_of, worker, layout.problem.m) if self._bounded else np.zeros((2, 0)),
         )
 
-    def _latency(self, number: int, share: Share, node_of: Ints, node_cpu: Floats) -> float:
-        """Milliseconds on the longest path: service time stretched by the load of the node, and hops between nodes."""
-        graph, capacity = self.layout.topologies[number], self.layout.capacity
-        own = node_of[graph.start : graph.stop]
-        busy = node_cpu[own] / np.maximum(capacity[own], 1e-9) if len(capacity) else np.ones(len(own))
-        work = share.current.work
-        cost = np.divide(share.slope, work, out=np.zeros_like(work), where=(work > 0) & (own >= 0))
-        # Response time of a queue whose server is shared by its jobs: service / (1 - load) (M/G/1, processor sharing).
-        stay = cost * PERCENT_SECOND / (1.0 - np.minimum(busy, CROWDED))
-        hop = self.hop * (share.inter_node / share.traffic if share.traffic else 0.0)
-        # Longest path over the components in order, each with the mean stay of a tuple in its tasks.
-        ready = np.zeros(len(graph.ranges))
-        for component in graph.order:
-            first, last = graph.ranges[component]
-            total = work[first:last].sum()
-            ready[component] += float((stay[first:last] * work[first:last]).sum() / total) if total else 0.0
-            for link in graph.links:
-                if link.source == component and link.rate is None:
-                    ready[link.target] = max(ready[link.target], ready[component] + hop)
-        return float(ready.max(initial=0.0))
+    def _batches(self, node_of: Ints, demand: Floats) -> dict[int, tuple[float, float]]:
+        """Of each topology that works in batches: its highest factor, and the seconds of a batch."""
+        found = {}
+        for batch in self.layout.problem.batches:
+            load = min(float(demand[batch.topology]), BACKLOG)
+            seconds = batch_seconds(batch, node_of, load, self.timing)
+            found[batch.topology] = load * batch.interval / max(seconds, 1e-9), seconds
+        return found
+
+    def _latency(
+        self, shares: tuple[Share, ...], factor: Floats, cpu: Floats, node_cpu: Floats, node_of: Ints
+    ) -> tuple[Floats, Floats]:
+        """Mean and variance of the milliseconds inside each topology, float64 (t,)."""
+        found = np.zeros((2, len(shares)))
+        if not shares:
+            return found[0], found[1]
+        work, slope = (np.concatenate(part) for part in zip(*((s.current.work, s.slope) for s in shares), strict=True))
+        cost = np.divide(slope, work, out=np.zeros_like(work), where=(work > 0) & (node_of >= 0))
+        layout, variation = self.layout, self.timing.variation
+        stay = task_stays(layout, cost * PERCENT_SECOND, cpu, node_cpu, node_of, variation)
+        used = sum((f * each.network for f, each in zip(factor, shares, strict=True)), np.zeros_like(shares[0].network))
+        for number, (graph, share) in enumerate(zip(layout.topologies, shares, strict=True)):
+            own = slice(graph.start, graph.stop)
+            far = passage(share, used, self._bandwidth, self.timing)
+            found[:, number] = longest(graph, share, (stay[0][own], stay[1][own]), far, self.timing.wake)
+        return found[0], found[1]
 
 
 def fill(steep: Floats, free: Floats, demand: Floats) -> tuple[Floats, Floats]:
@@ -289,26 +317,33 @@ def _delivered(graph: TopologyGraph, current: Current, nominal: Current) -> floa
     return float(current.work[sinks].sum()) / whole if whole else 0.0
 
 
-def _crossing(graph: TopologyGraph, current: Current, node_of: Ints, worker: Ints) -> tuple[float, float]:
-    """Tuples/s between different tasks, and between those on different nodes."""
-    if graph.flows is not None or any(link.grouping == "local-or-shuffle" for link in graph.links):
+def _crossing(graph: TopologyGraph, current: Current, node_of: Ints, worker: Ints) -> Floats:
+    """Tuples/s between different tasks, and between those on different nodes, of each stream: float64 (streams, 2).
+
+    Where rates were measured there is one row, of all of them.
+    """
+    if graph.flows is not None:
         senders, receivers, rates, _ = pairs(graph, current, worker)
-        return float(rates.sum()), float(rates[node_of[senders] != node_of[receivers]].sum())
-    total = inter = 0.0
+        return np.array([[rates.sum(), rates[node_of[senders] != node_of[receivers]].sum()]])
+    found = [_across(graph, *each, node_of, worker) for each in zip(graph.links, current.links, strict=True)]
+    return np.array(found, dtype=np.float64).reshape(-1, 2)
+
+
+def _across(graph: TopologyGraph, link: StreamLink, rate: float, node_of: Ints, worker: Ints) -> tuple[float, float]:
+    if link.grouping == "local-or-shuffle":
+        senders, receivers, rates, _ = pairs_of(graph, link, rate, worker)
+        return float(rates[senders != receivers].sum()), float(rates[node_of[senders] != node_of[receivers]].sum())
     # A stream spreads evenly over pairs of tasks, so numbers of tasks by node suffice, and no pair is listed.
-    for link, rate in zip(graph.links, current.links, strict=True):
-        (a0, a1), (b0, b1) = graph.ranges[link.source], graph.ranges[link.target]
-        stop = b1 if link.grouping != "global" else min(b0 + 1, b1)
-        here, there = _count(node_of[a0:a1]), _count(node_of[b0:stop])
-        copies = stop - b0 if link.grouping == "all" else 1
-        pair = rate * copies / max(sum(here.values()) * (stop - b0), 1)
-        # Tasks that send to themselves, where a component is its own target: their tuples go to no other task.
-        itself = int((node_of[max(a0, b0) : max(min(a1, stop), max(a0, b0))] >= 0).sum())
-        every = sum(here.values()) * sum(there.values())
-        near = sum(count * there.get(node, 0) for node, count in here.items())
-        total += pair * (every - itself)
-        inter += pair * (every - near)
-    return total, inter
+    (a0, a1), (b0, b1) = graph.ranges[link.source], graph.ranges[link.target]
+    stop = b1 if link.grouping != "global" else min(b0 + 1, b1)
+    here, there = _count(node_of[a0:a1]), _count(node_of[b0:stop])
+    copies = stop - b0 if link.grouping == "all" else 1
+    pair = rate * copies / max(sum(here.values()) * (stop - b0), 1)
+    # Tasks that send to themselves, where a component is its own target: their tuples go to no other task.
+    itself = int((node_of[max(a0, b0) : max(min(a1, stop), max(a0, b0))] >= 0).sum())
+    every = sum(here.values()) * sum(there.values())
+    near = sum(count * there.get(node, 0) for node, count in here.items())
+    return pair * (every - itself), pair * (every - near)
 
 
 def _network(graph: TopologyGraph, current: Current, node_of: Ints, worker: Ints, m: int) -> Floats:

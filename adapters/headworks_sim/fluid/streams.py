@@ -86,7 +86,7 @@ def pairs(graph: TopologyGraph, current: Current, worker: Ints) -> Pairs:
         sources, targets, rates, sizes = graph.flows
         there = runs[sources] & runs[targets]
         return sources[there], targets[there], rates[there], sizes[there]
-    found = [_of_link(graph, *each, worker) for each in zip(graph.links, current.links, strict=True)]
+    found = [pairs_of(graph, *each, worker) for each in zip(graph.links, current.links, strict=True)]
     if not found:
         none = np.zeros(0, dtype=np.int64)
         return none, none, np.zeros(0), np.zeros(0)
@@ -95,7 +95,15 @@ def pairs(graph: TopologyGraph, current: Current, worker: Ints) -> Pairs:
     return senders[keep], receivers[keep], rates[keep], sizes[keep]
 
 
-def _of_link(graph: TopologyGraph, link: StreamLink, rate: float, worker: Ints) -> tuple[Ints, Ints, Floats, Floats]:
+def pairs_of(graph: TopologyGraph, link: StreamLink, rate: float, worker: Ints) -> Pairs:
+    """List the traffic of each pair of tasks of one stream, those that exchange nothing too; see `Pairs`.
+
+    Args:
+        graph: The topology.
+        link: The stream.
+        rate: Its tuples/s.
+        worker: int64 (n,), number of the worker process in which each task runs, -1 where it does not run.
+    """
     (a0, a1), (b0, b1) = graph.ranges[link.source], graph.ranges[link.target]
     senders = np.flatnonzero(worker[a0:a1] >= 0) + a0
     weight = _shares(link, worker[senders], worker[b0:b1]) * (worker[b0:b1] >= 0)

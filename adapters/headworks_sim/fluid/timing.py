@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Literal
 
 import attrs
@@ -33,7 +34,14 @@ class Timing:
         slow: Part of its rate at which a slow topology runs.
         seat: From the last tuple of a task in one seat until it has its state (1 KB) in another: median of 100 moves.
         detection: After so long without a sign of life a node is dead to the monitor.
-        hop: Milliseconds of a tuple from node to node.
+        hop: Milliseconds of a tuple from node to node, beside what its bytes take where a network is bounded.
+        wake: Milliseconds until a task takes what comes to its queue, mean of exponential times.
+        variation: Squared coefficient of variation of service times: 1 of exponential ones, 0 of constant ones.
+        bucket: Bytes that a node's network passes at full speed after a pause.
+        goodput: Part of a node's bandwidth that tuples can have; TCP loses the rest where queues overflow.
+        pending: Tuples that a spout's task has under way at most; others wait at the source, and are not late yet.
+        planning: Seconds in which a batch is planned and committed.
+        task: CPU seconds of each task of a batch beside its tuples.
         burst: Multiple of its nominal load at which a topology takes from a backlog, if its nodes allow.
     """
 
@@ -53,6 +61,13 @@ class Timing:
     seat: float = 0.0104
     detection: float = 30.0
     hop: float = 0.5
+    wake: float = 0.0
+    variation: float = 1.0
+    bucket: float = 0.0
+    goodput: float = 1.0
+    pending: float = math.inf
+    planning: float = 0.0
+    task: float = 0.0
     burst: float = 10.0
 
 

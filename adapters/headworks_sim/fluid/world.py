@@ -18,6 +18,7 @@ import attrs
 import numpy as np
 
 from headworks.model.scaling import with_instances
+from headworks_sim.fluid.latency import MILLISECONDS
 from headworks_sim.fluid.layout import Floats, Layout
 from headworks_sim.fluid.migration import migrations
 from headworks_sim.fluid.places import RunningTasks
@@ -48,7 +49,9 @@ class SteadySpan:
         steady: The steady state in it.
         offered: float64 (t,), tuples/s that come in.
         throughput: float64 (t,), tuples/s completed.
-        latency: float64 (t,), milliseconds, waiting at the source included.
+        latency: float64 (t,), mean milliseconds, waiting at the source included.
+        waits: float64 (2, t), milliseconds that a tuple waits at the source, at the begin and at the end.
+        most: float64 (t,), milliseconds that no tuple exceeds: those of all that may be under way.
         backlog: float64 (t,), tuples that wait at its end.
         absent: Number of tasks that shall run and do not.
     """
@@ -59,6 +62,8 @@ class SteadySpan:
     offered: Floats
     throughput: Floats
     latency: Floats
+    waits: Floats
+    most: Floats
     backlog: Floats
     absent: int
 
@@ -101,7 +106,7 @@ class World:
         self.spans: list[SteadySpan] = []
         self.events = 0
         self.moved = self.placed = 0
-        self._model = Model(self.layout, self.timing.hop)
+        self._model = Model(self.layout, self.timing)
         self._dice = random.Random(f"headworks-sim {seed}")
         count = len(self.layout.topologies)
         self._entering = np.array([each.throughput for each in self.layout.topologies], dtype=np.float64)
@@ -133,7 +138,7 @@ class World:
         self.layout = Layout.of(with_instances(self.layout.problem.request, parallelism))
         self.places = RunningTasks.of(self.layout.problem)
         self.places.down = dead
-        self._model = Model(self.layout, self.timing.hop)
+        self._model = Model(self.layout, self.timing)
         self._known.clear()
 
     def advance(self, until: float) -> None:
@@ -196,8 +201,9 @@ class World:
         length = end - self.now
         before, self._backlog = self._backlog, np.maximum(self._backlog - drain * length, 0.0)
         self._backlog[self._backlog < DRY * self._entering] = 0.0
-        # Little's law: mean backlog over throughput is the mean seconds that a tuple waits at the source.
-        wait = np.divide((before + self._backlog) / 2, done, out=np.zeros_like(done), where=done > 0)
+        # Little's law: backlog over throughput is the time that a tuple waits at the source.
+        waits = self._late(np.array([before, self._backlog]), done, 0.0)
+        most = self._late(self._model.under_way, done, np.inf)
         self.spans.append(
             SteadySpan(
                 begin=self.now,
@@ -205,12 +211,19 @@ class World:
                 steady=steady,
                 offered=offered,
                 throughput=done,
-                latency=steady.latency + 1000.0 * wait,
+                latency=np.minimum(steady.latency + waits.mean(axis=0), most),
+                waits=waits,
+                most=most,
                 backlog=self._backlog,
                 absent=len(self.places.absent),
             )
         )
         self.now = end
+
+    @staticmethod
+    def _late(tuples: Floats, done: Floats, nothing: float) -> Floats:
+        """Milliseconds in which tuples are completed; `nothing` where none are."""
+        return MILLISECONDS * np.divide(tuples, done, out=np.full_like(tuples, nothing), where=done > 0)
 
     def _demand(self) -> Floats:
         """Multiple of its nominal load that each topology would run at now."""

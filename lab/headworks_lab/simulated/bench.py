@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 FIGURES = (
     *("throughput", "offered", "latency", "inter_node", "nodes", "moves", "stopped", "degraded", "backlog"),
-    *("warm_up", "start"),
+    *("warm_up", "start", "latency_p50", "latency_p95", "latency_p99"),
 )
 
 

@@ -16,6 +16,7 @@ from headworks.testing.instances.strategies import requests
 from headworks_sim.fluid.layout import Layout
 from headworks_sim.fluid.steady import Model, fill
 from headworks_sim.fluid.streams import flow_through, pairs
+from headworks_sim.fluid.timing import Timing
 from small_requests import component, node, request, topology, word_count
 
 
@@ -146,7 +147,7 @@ def in_a_row(node_of, cpu=(20.0, 30.0), hop=0.5):
     parts = component("s", 1, cpu[0], kind=Kind.SPOUT, rate=100.0), component("b", 1, cpu[1])
     made = request([node("n0"), node("n1")], [topology("t", *parts, streams=(Stream(source="s", target="b"),))])
     places = np.array(node_of)
-    return Model(Layout.of(made), hop).steady(places, places, np.ones(1)).latency[0]
+    return Model(Layout.of(made), Timing(hop=hop)).steady(places, places, np.ones(1)).latency[0]
 
 
 def test_latency_is_service_time_stretched_by_the_load_of_the_node_and_hops_between_nodes():
@@ -167,10 +168,10 @@ def test_latency_is_that_of_the_longest_path(slow):
     parts = component("s", 1, 0.0, kind=Kind.SPOUT, rate=100.0), *middle, component("d", 1, 10.0)
     streams = tuple(Stream(source=x, target=y) for x, y in ("sa", "sb", "ad", "bd"))
     for order in (streams, streams[::-1]):
-        layout = Layout.of(request([node("n")], [topology("t", *parts, streams=order)]))
+        layout = Layout.of(request([node("n", 400.0)], [topology("t", *parts, streams=order)]))
         here = np.zeros(4, dtype=np.int64)
         found = Model(layout).steady(here, here, np.ones(1)).latency[0]
-        assert found == pytest.approx(3 / 0.6 + 0.5 / 0.6)  # the last bolt takes 200 tuples/s
+        assert found == pytest.approx(3 / 0.7 + 0.5 / 0.9)  # the last bolt takes 200 tuples/s
 
 
 def test_local_or_shuffle_stays_in_the_worker_where_it_can():
@@ -228,7 +229,7 @@ def test_a_measured_topology_runs_at_its_measured_rates():
     apart = np.array([0, 0, 1, 1, 0])
     steady = model.steady(apart, apart, np.ones(1))
     assert (steady.throughput[0], steady.shares[0].traffic, steady.inter_node) == (40.0, 40.0, 1.0)
-    assert steady.latency[0] > model.hop
+    assert steady.latency[0] > model.timing.hop
 
 
 def test_topologies_that_share_a_full_node_get_equal_factors():

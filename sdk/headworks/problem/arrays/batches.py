@@ -79,14 +79,17 @@ class Batch:
 
     def of_stage(self, stage: int, node_of: Ints) -> Floats:
         """Seconds for which each node is busy with a stage, float64 (m,)."""
+        return self.fetch(stage, node_of) + self.run(stage, node_of)
+
+    def run(self, stage: int, node_of: Ints) -> Floats:
+        """Seconds in which each node runs the tasks of a stage, float64 (m,)."""
+        found, on = np.zeros(len(self.cores)), dict[int, list[int]]()
         tasks = self.stages[stage]
-        found = self._fetch(tasks, node_of)
-        on: dict[int, list[int]] = {}
         for task, node in zip(tasks.tolist(), node_of[tasks].tolist(), strict=True):
             if node >= 0:
                 on.setdefault(node, []).append(task)
         for node, own in on.items():
-            found[node] += self.waves(own, node)
+            found[node] = self.waves(own, node)
         return found
 
     def beside(self, node_of: Ints) -> Batch:
@@ -129,12 +132,12 @@ class Batch:
             whole += float((size / self.bandwidth).max(initial=0.0))
         return whole
 
-    def _fetch(self, tasks: Ints, node_of: Ints) -> Floats:
+    def fetch(self, stage: int, node_of: Ints) -> Floats:
         """Seconds in which each node takes in what a stage reads from other nodes, float64 (m,).
 
         A task reads from all tasks before it, so it waits for the node that takes longest to send.
         """
-        m, traffic = len(self.cores), self.traffic
+        m, traffic, tasks = len(self.cores), self.traffic, self.stages[stage]
         if traffic.unit != "bytes/s" or np.isinf(self.bandwidth).all():
             return np.zeros(m)
         reads = np.zeros(len(self.demand), dtype=bool)
