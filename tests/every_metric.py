@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import attrs
 import pytest
 
+from headworks.control.forecast import CheckedFigure
 from headworks.control.journal import Round
 from headworks.control.totals import HeardRounds
 from headworks.errors import PluginError
@@ -40,6 +41,10 @@ def shown() -> Iterator[tuple[str, HeardRounds]]:
     stopped = Receipt(steps=(Step(action="seat", subject="words/spout/0", stopped=0.25),))
     heard.hear(Round(number=1, outcome="executed", request=asked, plan=plan, receipt=stopped))
     heard.hear(Round(number=2, outcome="waiting", request=CROWDED, plan=host.schedule("even", CROWDED)))
-    heard.hear(Round(number=3, outcome="quiet", request=attrs.evolve(asked, assignment=plan.assignment)))
+    after = attrs.evolve(asked, assignment=plan.assignment)
+    checked = CheckedFigure(
+        round=1, engine="memory", scheduler="even", figure="share", simulated=0.4, predicted=0.4, measured=0.5
+    )
+    heard.hear(Round(number=3, outcome="quiet", request=after, checked=(checked,)))
     with prometheus.served(("127.0.0.1", 0), heard, host.tally, lambda: {"received": 7, "lost": 0}, tasks=9) as url:
         yield url, heard

@@ -119,7 +119,7 @@ def run(
     target = SimTarget(world=World(request, timing=timing, trace=trace, seed=seed, warm_up=warm_up))
     control = Control(scheduler=name, engine="sim", options=FrozenMap(options or {}), limits=limits, window=window)
     # No cool-down: the printed experiments act in every round, and pay for it in simulated time.
-    control = attrs.evolve(control, seed=seed, knowledge=knowledge, guards=Guards(cooldown=0.0))
+    control = attrs.evolve(control, seed=seed, knowledge=knowledge, predict=False, guards=Guards(cooldown=0.0))
     kept = None if keep is None else lambda seen: keep(seen, target.now) if target.now >= window else None
     loop = Loop(host, control, target, keep=kept, clock=target.clock)
     outcomes, labels = _rounds(loop, target, Span(duration=duration, window=window, interval=interval), on_round)

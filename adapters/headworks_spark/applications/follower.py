@@ -74,6 +74,7 @@ class Follower(Generic[P]):
             arrow_schema()
         self._keep = None if samples is None else Keeper(samples, control.engine).keep
         self._journal = None if journal is None else FileJournal(journal, largest=LARGEST)
+        self._past: Any = None
         self.rounds = 0
         self.last: Round | None = None
         self._interval = interval
@@ -120,8 +121,9 @@ class Follower(Generic[P]):
             with PluginHost.load().isolated(wanted=control.isolation != "thread") as host:
                 # A query whose plan becomes another, as its source grows for example, is looked at anew.
                 while found := self._wait(target):
-                    loop = Loop(host, control, found, self._journal, keep=self._keep)
+                    loop = Loop(host, control, found, self._journal, keep=self._keep, past=self._past)
                     self._go_round(loop, found)
+                    self._past = loop.past
         except Exception as error:  # noqa: BLE001 - a thread of the user's application
             LOG.warning("a query is not followed any more: %s", error)
         finally:

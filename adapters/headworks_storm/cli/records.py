@@ -10,7 +10,7 @@ from headworks.cli.rounds import ScreenHandler
 from headworks.errors import DocumentError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from headworks.cli.rounds import BackgroundQueue, Screen
     from headworks.control.journal import Journal, Round
@@ -52,6 +52,10 @@ class QueuedJournal:
     def append(self, record: Mapping[str, Any]) -> None:
         """Record one round when its turn comes."""
         self.append_made(lambda: record)
+
+    def recent(self, since: str) -> Iterable[Mapping[str, Any]]:
+        """Records of rounds that ended at a time or later, newest first."""
+        return self.journal.recent(since)
 
     def append_made(self, make: Callable[[], Mapping[str, Any]]) -> None:
         """Record one round, whose record is made on the thread of the background queue."""

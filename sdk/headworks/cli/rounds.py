@@ -203,12 +203,14 @@ def round_text(done: Round, *, as_json: bool) -> tuple[str, str]:
     """A round as text for stderr and for stdout."""
     # numpy, cattrs and rich cost 0.2 s, which the list of commands does not need.
     from headworks.cli.tables import moves_table, repairs_table
+    from headworks.control.forecast import sentences
     from headworks.documents import unstructure
     from headworks.model.spoken import spoken
 
     if as_json:
         return "", json.dumps(unstructure(done), ensure_ascii=False, allow_nan=False) + "\n"
-    lines = (f"round {done.number}: {done.outcome}: {done.message}", *(f"  {each}" for each in done.warnings))
+    said = (*done.warnings, *sentences(done.forecast, done.checked))
+    lines = (f"round {done.number}: {done.outcome}: {done.message}", *(f"  {each}" for each in said))
     asked = done.request
     say = str if asked is None else spoken(asked.cluster.nodes, asked.topologies)
     message = printable(say("".join(f"{line}\n" for line in (*lines, *(f"  {each}" for each in done.notes)))))

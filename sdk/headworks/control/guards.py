@@ -38,11 +38,8 @@ REGRETS = 8
 """Undone assignments that are remembered."""
 LEAST_GAIN = 0.01
 """Gain that a plan of a traffic-aware scheduler has to have where no other is asked. Rates that were measured differ by
-as much from one window to the next, and on Storm each move restarts two workers; a smaller one moves tasks for noise,
-a larger one leaves traffic between nodes that could be had."""
-DEAREST = 5.0
-"""Times `LEAST_GAIN` that is asked at most, where many tasks restart for the move of a few: with more, a single move in
-a large topology would never be worth it."""
+as much from one window to the next. A smaller one moves tasks for noise, a larger one leaves traffic between nodes
+that could be had."""
 COOLDOWN = 30.0
 """Seconds of the cool-down by default: half the time between two rounds, so that a plan that holds delays none, and a
 failure skips the next. On Storm tuples go to old places for up to 20 s after a move. With less, plans are made on
@@ -127,8 +124,8 @@ class Guards:
         metadata={
             "name": "min_gain",
             "help": "Least gain of a plan over the running assignment, in the goal or else in any figure: a share of "
-            f"all traffic, else relative. Default: 0; for traffic-aware schedulers {LEAST_GAIN:g}, and as much again, "
-            "up to 0.05, for each executor that would restart beside one that moves.",
+            f"all traffic, else relative. Default: {LEAST_GAIN:g} for traffic-aware schedulers, else 0. With 0, plans "
+            "are carried out whatever they cost.",
             "least": 0,
             "most": 1,
         },
@@ -262,7 +259,7 @@ def _kept(asked: FrozenMap[str, Slot], done: Round) -> FrozenMap[str, Slot]:
 def _trial(done: Round, guards: Guards, windows: tuple[Window, ...]) -> Trial | None:
     if done.plan is None or done.receipt is None or done.request is None:
         return None
-    if guards.goal is None or (guards.goal == "load" and not (windows and _judged_by_load(done.request, done.plan))):
+    if guards.goal is None or (guards.goal == "load" and not (windows and judged_by_load(done.request, done.plan))):
         return None
     return Trial(
         round=done.number,
@@ -274,7 +271,7 @@ def _trial(done: Round, guards: Guards, windows: tuple[Window, ...]) -> Trial | 
     )
 
 
-def _judged_by_load(request: Request, plan: Plan) -> bool:
+def judged_by_load(request: Request, plan: Plan) -> bool:
     """Check whether a loss of throughput or latency speaks against a plan.
 
     It does not where nodes are shared by priority: a topology that starves, or that claims nodes and gets fewer of
@@ -329,8 +326,7 @@ def wait_reason(
     A plan that gives a place to a task without one is not held back. No gain is asked of one that relieves an overload,
     nor of one that starves a topology on purpose: its goal is priority. Where no gain is named (`LEAST_GAIN`), one that
     needs fewer nodes or less money is consolidation, and goes on too; and a scheduler without the promise to lessen
-    traffic has goals that no figure may show, so that none is asked of it. Each task that
-    restarts beside those that move then asks for as much again as one of these.
+    traffic has goals that no figure may show, so that none is asked of it.
     """
     before = running(request)
     # A task without a slot does no work at all: no cool-down and no least gain may keep it waiting.
@@ -342,16 +338,18 @@ def wait_reason(
     pause = guards.cooldown * 2 ** min(memory.failures, DOUBLINGS)
     if memory.acted is not None and now - memory.acted < pause:
         return f"cool-down: {pause - (now - memory.acted):.0f} of {pause:g} s are left, {len(plan.moves)} moves wait"
-    restarted = restarts_beside(request, plan)
-    price = min(1 + restarted / max(len(plan.moves), 1), DEAREST)
-    least = guards.gain if guards.gain is not None else _least_gain(request) * traffic_aware * price
+    least = guards.gain if guards.gain is not None else _least_gain(request) * traffic_aware
     gained = gain(before, plan.scores, guards.goal)
-    if gained >= least or least <= 0 or plan.starves or _relieves(request, plan):
+    if gained >= least or least <= 0 or is_repair(request, plan):
         return ""
-    if guards.gain is None and _consolidates(before, plan.scores, guards.goal):
+    if guards.gain is None and consolidates(before, plan.scores, guards.goal):
         return ""
-    beside = f", for which {restarted} more executors would restart" if restarted else ""
-    return f"the plan gains {gained:.1%} and at least {least:.1%} are asked; {len(plan.moves)} moves wait{beside}"
+    return f"the plan gains {gained:.1%} and at least {least:.1%} are asked; {len(plan.moves)} moves wait"
+
+
+def is_repair(request: Request, plan: Plan) -> bool:
+    """Check for a plan of necessity: it places tasks, relieves a node, or takes nodes from a topology on purpose."""
+    return running(request).unplaced > plan.scores.unplaced or plan.starves or _relieves(request, plan)
 
 
 def restarts_beside(request: Request, plan: Plan) -> int:
@@ -390,17 +388,17 @@ def _least_gain(request: Request) -> float:
 def _relieves(request: Request, plan: Plan) -> bool:
     """Check whether nodes are overloaded, and by less under the plan."""
     problem = Problem.of(request)
-    before = _overload(problem, problem.current)
-    return before > 0 and _overload(problem, problem.node_of(plan.assignment)) < before
+    before = overload(problem, problem.current)
+    return before > 0 and overload(problem, problem.node_of(plan.assignment)) < before
 
 
-def _overload(problem: Problem, node_of: NDArray[np.int64]) -> float:
+def overload(problem: Problem, node_of: NDArray[np.int64]) -> float:
     """Amounts that tasks need beyond the capacity of their nodes, in sum, as parts of that capacity."""
     beyond = np.maximum(problem.used(node_of) - problem.capacity, 0.0)
     return float((beyond / np.maximum(problem.capacity, STEP)).sum())
 
 
-def _consolidates(before: Scores, after: Scores, goal: Goal | None) -> bool:
+def consolidates(before: Scores, after: Scores, goal: Goal | None) -> bool:
     """Check for fewer nodes or less cost, unless the goal is another."""
     pairs = [
         (_predicted(before, each), _predicted(after, each))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import glob
 import json
+import mmap
 import os
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import attrs
 
+from headworks.control.forecast import CheckedFigure, Forecast, TaskStop
 from headworks.errors import DocumentError
 from headworks.hooks import Verdict
 from headworks.model import FrozenMap, Plan, Receipt, Request
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from headworks.model import Slot, Topology
+TIME = "%Y-%m-%dT%H:%M:%SZ"
+"""Form of times in records, for `strftime`; as text, they are in the order of time."""
 SHOWN = 300
 """Characters of a message that the one line of a round shows."""
 
@@ -70,7 +74,9 @@ class Round:
     `request` is everything the scheduler was given, so that the plan can be made again; `notes` are what the monitor
     said beyond figures; `scaling` is what was done to add or drain nodes, None if nothing was. `counts` are what the
     adapter counts beside the rounds since it started, by name: reports that it refused, records that it lost.
-    `at` is when it ended, in UTC, as `2026-01-31T23:59:59Z`.
+    `at` is when it ended, in UTC, as `2026-01-31T23:59:59Z`. `moved` is the number of running tasks that it moved.
+    `forecast` is what was expected of the plan; `checked` are forecasts of an earlier plan beside what this round
+    measured; `stops` are the times for which tasks stopped that it moved.
     """
 
     number: int
@@ -86,10 +92,14 @@ class Round:
     scaling: Receipt | None = None
     counts: FrozenMap[str, int] = FrozenMap()
     at: str = ""
+    moved: int = 0
+    forecast: Forecast | None = None
+    checked: tuple[CheckedFigure, ...] = ()
+    stops: tuple[TaskStop, ...] = ()
 
     @property
     def dropped(self) -> FrozenMap[str, str]:
-        """Tasks whose places in the plan held no more when it was to be carried out, each with the reason."""
+        """Tasks that stay against the plan, as their places held no more or a bound was reached, with the reason."""
         return FrozenMap() if self.receipt is None else self.receipt.dropped
 
     def __repr__(self) -> str:
@@ -107,7 +117,7 @@ class Round:
 
 def now() -> str:
     """The time in UTC, to the second, as records have it."""
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return datetime.now(UTC).strftime(TIME)
 
 
 def compare_assignments(asked: Mapping[str, Slot], seen: Mapping[str, Slot]) -> Check:
@@ -157,10 +167,20 @@ class Counts:
 
 
 class Journal(Protocol):
-    """Sink of round records."""
+    """Sink of round records, which can be read again."""
 
     def append(self, record: Mapping[str, Any]) -> None:
         """Record one round."""
+
+    def recent(self, since: str) -> Iterable[Mapping[str, Any]]:
+        """Records of rounds that ended at a time or later, newest first; older ones are not read.
+
+        Args:
+            since: In UTC, as records have it.
+
+        Raises:
+            DocumentError: The journal cannot be read.
+        """
 
 
 class NoJournal:
@@ -168,6 +188,10 @@ class NoJournal:
 
     def append(self, record: Mapping[str, Any]) -> None:
         """Forget the round."""
+
+    def recent(self, since: str) -> Iterable[Mapping[str, Any]]:  # noqa: ARG002 - it has none, of whatever time
+        """No record."""
+        return ()
 
 
 LARGEST = 2**28
@@ -208,6 +232,17 @@ class FileJournal:
             DocumentError: The file cannot be written any more.
         """
         self._write(json.dumps(record, separators=(",", ":"), allow_nan=False) + "\n")
+
+    def recent(self, since: str) -> Iterator[Mapping[str, Any]]:
+        """Records of rounds that ended at a time or later, newest first; see `Journal.recent`."""
+        for each in reversed(journal_files(self.path)):
+            try:
+                for record in filter(None, map(read_record, _lines_backwards(each))):
+                    if record.get("at", "") < since:
+                        return
+                    yield record
+            except OSError as error:
+                raise DocumentError("", f"the journal {each} cannot be read: {error.strerror}") from None
 
     def _write(self, text: str) -> None:
         try:
@@ -264,6 +299,18 @@ def read_journal(path: str | Path) -> Iterator[dict[str, Any]]:
                 yield from filter(None, map(read_record, file))
         except OSError as error:
             raise DocumentError("", f"the journal {each} cannot be read: {error.strerror}") from None
+
+
+def _lines_backwards(path: Path) -> Iterator[bytes]:
+    with path.open("rb") as file:
+        end = file.seek(0, os.SEEK_END)
+        if end == 0:  # nothing can be mapped
+            return
+        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
+            while end > 0:
+                begin = text.rfind(b"\n", 0, end - 1) + 1
+                yield text[begin:end]
+                end = begin
 
 
 def journal_files(path: str | Path) -> tuple[Path, ...]:

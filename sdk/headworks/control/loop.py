@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import attrs
 
 from headworks.control.autoscale import Fleet, FleetMemory, gave_back, scale, watch
+from headworks.control.forecast import CheckedFigure, Forecast, check, known_figures
 from headworks.control.guards import (
     Guards,
     Memory,
@@ -31,8 +32,12 @@ from headworks.control.guards import (
 )
 from headworks.control.journal import Counts, NoJournal, Outcome, Round, compare_assignments, now, without_missing_tasks
 from headworks.control.knowledge import KnowledgeFile
+from headworks.control.moves_per import MovesPer, moving, within
+from headworks.control.past import Past, later, past_of
+from headworks.control.price import foresee, measured_stops, price_reason
 from headworks.control.priorities import Draining, Priorities
 from headworks.control.recheck import Rechecked, is_void, recheck, way_back
+from headworks.control.simulated import LARGEST, figures, simulated
 from headworks.documents import digest, unstructure
 from headworks.errors import DocumentError, EngineEndedError, EngineWaitsError, HeadworksError
 from headworks.model import (
@@ -90,6 +95,19 @@ class Control:
         metadata={
             "help": "Ask this plugin, such as manager, for priorities, desired and minimum nodes before each round.",
             "metavar": "NAME[:ADDRESS]",
+        },
+    )
+    predict: bool = attrs.field(
+        default=True,
+        metadata={"help": f"Simulate plans of at most {LARGEST:,} tasks before they are carried out."},
+    )
+    moves_per: MovesPer | None = attrs.field(
+        default=None,
+        metadata={
+            "help": "Most running tasks that move: of a topology and of a node in a round, and in 24 hours by the "
+            "journal. Repairs go on.",
+            "takes": "bounds on moves: expected topology=N, node=N and day=N, or some of them, each once",
+            "metavar": "NAME=N,...",
         },
     )
     drain: float | None = attrs.field(
@@ -173,6 +191,7 @@ class Loop:
 
     Attributes:
         newest: The last round; where nothing was planned, with the request that would have been asked. None before it.
+        past: What counts of its rounds, and of those before it.
     """
 
     def __init__(
@@ -186,6 +205,7 @@ class Loop:
         counts: Callable[[], Mapping[str, int]] = dict,
         clock: Callable[[], float] = time.monotonic,
         date: Callable[[], str] = now,
+        past: Past | None = None,
     ) -> None:
         """Remember what to use; nothing is called yet.
 
@@ -195,9 +215,10 @@ class Loop:
             counts: Reads what the adapter counts beside the rounds; see `headworks.control.journal`.
             clock: Tells seconds for the guards.
             date: Tells the time for records.
+            past: What counts of the rounds before it, on the same clock; by default as the journal has it.
 
         Raises:
-            DocumentError: `control.knowledge` is not there.
+            DocumentError: `control.knowledge` is not there, or the journal cannot be read.
             OptionError: An option of the scheduler does not fit.
             PluginError: There is no such scheduler, the plugin that `control.priorities` names is not there, or
                 `control.drain` asks for what it or the engine cannot do.
@@ -219,6 +240,9 @@ class Loop:
         drain = None if control.drain is None or control.shadow else Drain(control.drain, control.undrained)
         self._draining = Draining(host, control.engine, target, control.priorities, drain)
         self._memory = Memory()
+        self._due: Round | None = None
+        self._checked: tuple[CheckedFigure, ...] = ()
+        self.past = past_of(self._journal, now=clock()) if past is None else past
         self._notes: tuple[str, ...] = ()
         self._waits: FrozenMap[str, str] = FrozenMap()
         self._seen = Observation()
@@ -227,10 +251,13 @@ class Loop:
     def round(self, *, replan: bool = False) -> Round:
         """Do one round and record it; where the journal cannot be written, a note says so, and the next round comes."""
         self._number += 1
-        self._notes, self._waits = (), FrozenMap()
+        self._notes, self._waits, self._checked = (), FrozenMap(), ()
         done = self._counts.add(self._scale(self._attempt(replan=replan)))
         done = attrs.evolve(done, at=self._date())
         self._memory = remember(self._memory, done, self._control.guards, now=self._clock())
+        self.past = later(self.past, done, now=self._clock())
+        if done.receipt is not None and done.outcome != "waiting":
+            self._due = done if done.outcome == "executed" and done.forecast is not None else None
         record = unstructure(done)
         try:
             self._journal.append(record)
@@ -271,6 +298,7 @@ class Loop:
             self._request = request
         except Exception as error:  # noqa: BLE001 - what a monitor saw may contradict itself
             return self._end("failed", f"{control.engine} could not be observed: {_say(error)}")
+        self._check(request)
         if (done := self._look_back(request)) is not None:
             return done
         try:
@@ -324,7 +352,10 @@ class Loop:
         plan = attrs.evolve(plan, provenance=Provenance(request=digest(request)))
         if outcome is not None:
             return self._end(outcome, message, request=request, plan=plan)
-        return self._act(plan, {"request": request, "plan": plan}, done="asserted")
+        left = self._within_bounds(request, plan)
+        if is_void(plan, left.dropped):
+            return None
+        return self._act(left, {"request": request, "plan": plan}, done="asserted")
 
     def _take_back(self, request: Request, why: str) -> Round:
         trial = self._memory.trial
@@ -339,10 +370,11 @@ class Loop:
             return self._end("ended", str(error), request=request)
         except Exception as error:  # noqa: BLE001 - an executor
             return self._end("failed", f"{why}; and taking it back failed: {_say(error)}", request=request)
-        why = f"{why}; {_held_no_more(undone)}" if undone.dropped else why
+        why = f"{why}; not moved: {_some(undone.dropped)}" if undone.dropped else why
         void = is_void(plan, undone.dropped)
         outcome: Outcome = "waiting" if void else "undone" if undone.done else "failed"
-        return self._end(outcome, why, request=request, receipt=undone)
+        moved = _moved(request, plan, undone)
+        return self._end(outcome, why, request=request, receipt=undone, moved=moved)
 
     def _go_back(self, receipt: Receipt, left: Rechecked) -> Receipt:
         places = left.plan.assignment  # of tasks whose way back is dropped: where they run
@@ -367,6 +399,7 @@ class Loop:
             warnings = tuple(self._host.preflight(control.engine, self._target, plan)) if silent else ()
             objections = self._host.review(request, plan)
             aware = "traffic-aware" in self._host.describe(control.scheduler).capabilities
+            left = self._within_bounds(request, plan)
         except Exception as error:  # noqa: BLE001 - and a reviewer
             return self._end("held", _say(error), verdict=verdict, request=request)
         outcome, message = judge(
@@ -376,30 +409,75 @@ class Loop:
         if outcome is not None:
             return self._end(outcome, message, warnings=warnings, **seen)
         if not plan.moves and not rescales:
-            return self._act(plan, seen)
+            return self._act(Rechecked(plan=plan), seen)
         if stop := given_up_reason(request, plan, self._memory.repeated, most=control.guards.give_up):
             return self._end("held", stop, **seen)
-        if wait := wait_reason(request, plan, control.guards, self._memory, now=self._clock(), traffic_aware=aware):
+        if is_void(plan, left.dropped):
+            return self._end(
+                "waiting", f"not moved: {_some(left.dropped)}", receipt=Receipt(dropped=left.dropped), **seen
+            )
+        if wait := wait_reason(
+            request, left.plan, control.guards, self._memory, now=self._clock(), traffic_aware=aware
+        ):
             return self._end("waiting", wait, **seen)
-        return self._act(plan, seen)
+        if moving(request, left.plan):
+            seen["forecast"] = forecast = self._foresee(request, left.plan)
+            if wait := price_reason(request, left.plan, control.guards, forecast, traffic_aware=aware):
+                return self._end("waiting", wait, **seen)
+        return self._act(left, seen)
 
-    def _act(self, plan: Plan, seen: dict[str, Any], done: Outcome = "executed") -> Round:
+    def _foresee(self, request: Request, plan: Plan) -> Forecast:
+        """Simulate what runs and a plan, and correct that by the errors of earlier forecasts."""
+        control = self._control
+        names = {"engine": control.engine, "scheduler": control.scheduler}
+        try:
+            loads = simulated(self._host, request, plan) if control.predict else (None, None)
+        except Exception as error:  # noqa: BLE001 - the simulated engine is a plugin, and a round does without it
+            return foresee(request, plan, (None, None), self.past, control.guards, why=_say(error), **names)
+        return foresee(request, plan, loads, self.past, control.guards, **names)
+
+    def _check(self, request: Request) -> None:
+        """Hold the forecast of the plan that was carried out last against what was measured since."""
+        due, control = self._due, self._control
+        if due is None or due.forecast is None:
+            return
+        measured = known_figures(figures(request))
+        self._checked = check(
+            due.forecast, measured, number=due.number, engine=control.engine, scheduler=control.scheduler
+        )
+        self._due = None if self._checked else due
+
+    def _within_bounds(self, request: Request, plan: Plan) -> Rechecked:
+        """The part of a plan that the bounds on moves allow; a note names the tasks that are held back."""
+        if self._control.moves_per is None:
+            return Rechecked(plan=plan)
+        left = within(request, plan, self._control.moves_per, today=self.past.today(self._clock()))
+        if left.dropped:
+            self._notes += (f"held back: {_some(left.dropped)}",)
+        return left
+
+    def _act(self, left: Rechecked, seen: dict[str, Any], done: Outcome = "executed") -> Round:
+        """Carry out the part of a plan that is left, and see what came of it."""
         engine, host, target = self._control.engine, self._host, self._target
+        plan, request, began = left.plan, seen["request"], self._clock()
         try:
             warnings = tuple(host.preflight(engine, target, plan))
             act = functools.partial(
-                self._where_it_holds, seen["request"], plan, lambda left: host.execute(engine, target, left.plan)
+                self._where_it_holds, request, plan, lambda kept: host.execute(engine, target, kept.plan)
             )
-            receipt = self._draining.execute(seen["request"], plan.assignment, act)
+            receipt = self._draining.execute(request, plan.assignment, act)
         except EngineEndedError as error:
             return self._end("ended", str(error), **seen)
         except Exception as error:  # noqa: BLE001 - and an executor
             return self._end("failed", f"{engine} could not carry the plan out: {_say(error)}", **seen)
-        seen = {**seen, "warnings": warnings, "receipt": receipt}
+        dropped = FrozenMap({**left.dropped, **receipt.dropped})
+        seen = {**seen, "warnings": warnings, "receipt": attrs.evolve(receipt, dropped=dropped)}
+        seen["moved"] = _moved(request, plan, receipt)
+        seen["stops"] = measured_stops(self._control.engine, request, plan, receipt, self._clock() - began)
         if not receipt.done:
             return self._undo(receipt, seen)
         if is_void(plan, receipt.dropped):
-            return self._end("waiting", f"no move holds any more: {_some(receipt.dropped)}", **seen)
+            return self._end("waiting", f"no move holds any more: {_some(dropped)}", **seen)
         return self._verify(plan, seen, done)
 
     def _where_it_holds(self, request: Request, plan: Plan, act: Callable[[Rechecked], Receipt]) -> Receipt:
@@ -433,7 +511,7 @@ class Loop:
         if unseen := len(receipt.unseen):
             message = f"{check.hits} of {check.asked} tasks are assigned where asked; nothing reports {unseen} of them"
         if receipt.dropped:
-            message = f"{message}; {_held_no_more(receipt)}"
+            message = f"{message}; not moved: {_some(receipt.dropped)}"
         return self._end("missed" if check.missed else done, message, check=check, **seen)
 
     def _observe(self, when: str = "") -> Observation:
@@ -446,15 +524,17 @@ class Loop:
         return seen
 
     def _end(self, outcome: Outcome, message: str, **seen: Any) -> Round:
-        return Round(number=self._number, outcome=outcome, message=message, notes=self._notes, **seen)
+        seen = {"notes": self._notes, "checked": self._checked, **seen}
+        return Round(number=self._number, outcome=outcome, message=message, **seen)
 
 
-def _held_no_more(receipt: Receipt) -> str:
-    return f"{len(receipt.dropped)} hold no more: {_some(receipt.dropped)}"
+def _moved(request: Request, plan: Plan, receipt: Receipt) -> int:
+    """Number of running tasks that were moved, or were to be."""
+    return sum(task not in receipt.dropped for task in moving(request, plan))
 
 
 def _some(dropped: Mapping[str, str]) -> str:
-    """The first of some tasks that were dropped, each with the reason, and the number of the others."""
+    """The first of some tasks that were not moved, each with the reason, and the number of the others."""
     said = [f"{task} ({why})" for task, why in dropped.items()]
     return ", ".join(said[:SHOWN] + ([f"{len(said) - SHOWN} more"] if len(said) > SHOWN else []))
 

@@ -57,6 +57,17 @@ def recheck(plan: Plan, request: Request, seen: Observation) -> Rechecked:
     return _Recheck(plan, request, now).result()
 
 
+def without(plan: Plan, request: Request, held: Mapping[str, str]) -> Rechecked:
+    """The part of a plan that holds if some of its tasks stay where they run.
+
+    Args:
+        plan: A plan that keeps all rules on the request.
+        request: What it was made for.
+        held: Those tasks, each with the reason.
+    """
+    return _Recheck(plan, request, request).result(held)
+
+
 def way_back(request: Request, receipt: Receipt) -> Plan:
     """The plan that undoes another one by its receipt; tasks that the request does not have are left out."""
     known = {f"{each.id}/{part.id}" for each in request.topologies for part in each.components}
@@ -124,9 +135,10 @@ class _Recheck:
         runs = order_moves(problem, self._places({}))
         self._known = {(each.code, each.subject): each.need or 0.0 for each in self._breaches(runs)}
 
-    def result(self) -> Rechecked:
-        """The part of the plan that holds; each turn drops at least one more task."""
+    def result(self, held: Mapping[str, str] = FrozenMap()) -> Rechecked:
+        """The part of the plan that holds, without the tasks that are held; each turn drops at least one more."""
         dropped = {task: why for task in {**self._before, **self._plan.assignment} if (why := self._obstacle(task))}
+        dropped |= held
         while True:
             target = self._places(self._wanted(dropped))
             route = order_moves(self._problem, target)

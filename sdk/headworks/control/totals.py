@@ -29,6 +29,7 @@ class Totals:
         rounds: Number of rounds by outcome.
         moves: Number of moves that were carried out, by kind.
         stops: Moves of which the engine measured how long the task stood. `stopped`: seconds of all of them.
+        errors: Forecasts that were checked, and the sum of their relative errors, by figure.
         newest: The newest round whose request is known.
         planned: The newest round with a plan.
         carried: The newest plan that was carried out, None once it was undone.
@@ -38,6 +39,7 @@ class Totals:
     moves: FrozenMap[str, int] = FrozenMap()
     stops: int = 0
     stopped: float = 0.0
+    errors: FrozenMap[str, tuple[int, float]] = FrozenMap()
     newest: Round | None = None
     planned: Round | None = None
     carried: Plan | None = None
@@ -53,10 +55,19 @@ def plus(totals: Totals, done: Round) -> Totals:
         moves=_counted(totals.moves, moves),
         stops=totals.stops + len(stops),
         stopped=totals.stopped + sum(stops),
+        errors=_checked(totals.errors, done),
         newest=totals.newest if done.request is None else done,
         planned=totals.planned if done.plan is None else done,
         carried=carried or (None if done.outcome == "undone" else totals.carried),
     )
+
+
+def _checked(before: FrozenMap[str, tuple[int, float]], done: Round) -> FrozenMap[str, tuple[int, float]]:
+    found = dict(before)
+    for each in done.checked:
+        count, total = found.get(each.figure, (0, 0.0))
+        found[each.figure] = (count + 1, total + each.error)
+    return FrozenMap(dict(sorted(found.items())))
 
 
 def _counted(before: FrozenMap[str, int], names: Iterable[str]) -> FrozenMap[str, int]:

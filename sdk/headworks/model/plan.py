@@ -320,8 +320,8 @@ class Receipt:
     """Receipt of an executor: its steps, and the assignment to restore to undo them.
 
     `undo_parallelism` has the numbers of tasks to restore, by `topology/component`. `unseen` are tasks that are right
-    in the engine's own table, but that nothing reports. `dropped` is the loop's: tasks whose places in the plan held no
-    more when it was to be carried out, each with the reason.
+    in the engine's own table, but that nothing reports. `dropped` is the loop's: tasks that stay against the plan, as
+    their places held no more or a bound on moves was reached, each with the reason.
     """
 
     done: bool = True

@@ -63,6 +63,14 @@ STOPS = MetricFamily(
     help="Moved tasks, and the seconds for which they did nothing, where the engine measures it (Storm with seats).",
     stability="trial",
 )
+FORECASTS = MetricFamily(
+    name="headworks_forecast_error",
+    kind="summary",
+    labels=("figure",),
+    help="Forecasts of plans that were carried out, and the sum of their errors, each as a part of what was measured "
+    "in the next round.",
+    stability="trial",
+)
 SHARE = MetricFamily(
     name="headworks_traffic_share",
     kind="gauge",
@@ -127,7 +135,7 @@ TASKS = {
     ),
 }
 """Metrics of a task, by the figure of its sample that they show."""
-FAMILIES = (ROUNDS, PLANNING, MOVES, STOPS, SHARE, NODES, UNPLACED, REPORTS, ERRORS, *TASKS.values())
+FAMILIES = (ROUNDS, PLANNING, MOVES, STOPS, FORECASTS, SHARE, NODES, UNPLACED, REPORTS, ERRORS, *TASKS.values())
 """All metrics, in the order in which they are shown."""
 OTHER = "other"
 """Reason of unplaced tasks of which the plan names no one by one."""
@@ -183,6 +191,7 @@ def samples(
     yield PLANNING, [((name,), plans) for name, plans in tally.plans().items()]
     yield MOVES, _by_name({**dict.fromkeys(map(str, MoveKind), 0), **totals.moves})
     yield STOPS, [((), (totals.stops, totals.stopped))]
+    yield FORECASTS, [((figure,), found) for figure, found in totals.errors.items()]
     yield SHARE, _by_name(dict(_shares(totals, runs.share)))
     yield NODES, _by_name(runs.nodes)
     yield UNPLACED, _by_name({} if totals.planned is None else _left(totals.planned))

@@ -17,6 +17,7 @@ from headworks import why
 from headworks.control.guards import Guards
 from headworks.control.journal import read_journal
 from headworks.control.loop import Control, Loop
+from headworks.control.moves_per import MovesPer
 from headworks.errors import DocumentError
 from headworks.hooks import Description, hookimpl
 from headworks.model import Limits
@@ -75,7 +76,7 @@ def loop(target, told, **more):
         "limits": Limits(deadline=60.0, slowdown=None),
         **more,
     }  # as many tasks on one core as on four make batches longer
-    host = PluginHost.load(["spark"]).with_plugin("told", told)
+    host = PluginHost.load(["spark", "sim"]).with_plugin("told", told)
     return Loop(
         host, Control(scheduler="told", engine="spark", window=0.5, **{"guards": Guards(cooldown=0.0), **more}), target
     )
@@ -160,6 +161,31 @@ def test_each_observation_of_rounds_that_act_gives_the_same_plan_in_shadow(targe
     assert sum(done.outcome in ("executed", "missed") for done, _ in rounds) >= 2, rounds
     for done, seen in rounds:
         check_in_shadow(host, control, done, seen)
+
+
+def test_bounds_on_moves_hold_for_a_running_query(target, query):
+    told = Told()
+    told.nodes = HOSTS[:1]
+    assert loop(target, told).round().check.hits == 2 * PARTITIONS
+    told.nodes = HOSTS[1:2]
+    made = loop(target, told, moves_per=MovesPer(topology=2, day=3))
+    first, second, third = made.round(), made.round(), made.round()
+    assert [(each.outcome, each.moved) for each in (first, second, third)] == [
+        ("executed", 2),
+        ("executed", 1),
+        ("waiting", 0),
+    ], (first, second, third)
+    assert len(first.dropped) == 2 * PARTITIONS - 2
+    assert (first.forecast.why, first.forecast.figures.keys()) == ("", second.forecast.figures.keys())
+    assert {each.figure for each in second.checked} >= {"share", "fullest_node", "completed"}
+    assert {each.round for each in second.checked} == {1}
+    assert {each.round for each in third.checked} == {2}
+    (share,) = (each for each in third.checked if each.figure == "share")
+    assert share.error < 0.2, third.checked  # rows that a busy machine reads late are of another batch
+    assert third.message.startswith("not moved: ")
+    assert "at most 3 running tasks move in 24 hours" in third.message
+    placed = batch_hosts(target.recorder, query, 2)
+    assert sorted(placed.values()) == [HOSTS[0]] * (2 * PARTITIONS - 3) + [HOSTS[1]] * 3
 
 
 def test_tasks_whose_places_were_lost_are_asked_again(target):

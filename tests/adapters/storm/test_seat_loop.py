@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 import attrs
 import pytest
 
+from headworks.control.guards import Guards
 from headworks.control.loop import Control, Loop
+from headworks.control.moves_per import MovesPer
 from headworks.model import Component, FrozenMap, Kind, Plan, Receipt, Resources, Slot, Stream, Topology
 from headworks.plugins.host import PluginHost
 from headworks_storm.demo.experiment import experiment
@@ -19,7 +21,7 @@ from headworks_storm.seats.view import SeatWish
 from headworks_storm.workload.describe import describe
 from patience import PATIENCE
 from storm_cluster import RELEASE, wait_for
-from storm_movers import Chooser
+from storm_movers import Chooser, Mover
 from storm_tally import Tally
 
 if TYPE_CHECKING:
@@ -166,6 +168,31 @@ def test_otd_moves_one_task_a_round_until_it_rests_and_no_worker_restarts(cluste
         assert "by seats, pause " in each.receipt.steps[0].message
     assert pids(cluster) == workers
     assert cluster.measure(5.0).share < first.share
+
+
+@pytest.mark.timeout(1800)
+def test_bounds_on_moves_hold_for_tasks_with_seats(cluster):
+    wait_for("the ledger", lambda: not any("seats" in note for note in observed(cluster, 0.1).notes))
+    seen, before = observed(cluster, 0.1), living(cluster)
+    hosts = [slot.node for slot in before.values()]
+    here, there = sorted((each.id for each in seen.cluster.nodes), key=hosts.count, reverse=True)
+    own = [f"{seen.topologies[0].id}/{task}" for task, slot in sorted(before.items()) if slot.node == here]
+    assert len(own) >= 4
+    host = cluster.host.with_plugin("mover", Mover(own, there))
+    guards = Guards(cooldown=0.0, goal=None)
+    control = Control(scheduler="mover", engine="storm", window=1.0, guards=guards, moves_per=MovesPer(node=1, day=1))
+    loop = Loop(host, control, attrs.evolve(cluster.service.target, patience=PATIENCE))
+    first, second = loop.round(replan=True), loop.round(replan=True)
+    assert (first.outcome, first.moved, len(first.receipt.steps)) == ("executed", 1, 1), first
+    assert set(first.dropped) == set(own[1:])
+    assert first.forecast.why == ""
+    assert {each.figure for each in second.checked} >= {"share", "completed"}
+    assert [(each.engine, each.kind) for each in first.stops] == [("storm", "live")]
+    assert 0 < first.stops[0].seconds < PATIENCE
+    assert (second.outcome, second.moved) == ("waiting", 0), second
+    assert "at most 1 running tasks move in 24 hours" in second.message
+    after = living(cluster)
+    assert [task for task, slot in after.items() if slot != before[task]] == [own[0].partition("/")[2]]
 
 
 COUNTED = "counted"

@@ -15,6 +15,7 @@ from headworks.cli import rounds
 from headworks.cli.main import headworks
 from headworks.cli.settings import Pace, keys
 from headworks.control import loop
+from headworks.control.moves_per import MovesPer
 from headworks_storm import service
 from headworks_storm.cli import serve
 from headworks_storm.nimbus.bridge import Endpoint
@@ -135,6 +136,8 @@ CASES = {
         lambda seen: (seen.settings.priorities, seen.control.priorities),
         ("manager:kept.sqlite", "manager:kept.sqlite"),
     ),
+    "predict": (False, lambda seen: seen.control.predict, False),
+    "moves-per": ("topology=2,day=9", lambda seen: seen.control.moves_per, MovesPer(topology=2, day=9)),
     "at-once": (7, lambda seen: seen.settings.at_once, 7),
     "home": ("storm", lambda seen: seen.settings.nimbus is not None, True),
     "drain": (4.5, lambda seen: seen.control.drain, 4.5),
@@ -186,8 +189,9 @@ def test_no_option_is_left_out():
 @pytest.mark.parametrize("name", CASES)
 def test_an_option_arrives_from_the_command_line(seen, name):
     value, look, expected = CASES[name]
-    words = ("-o", "order=bfs") if name == "options" else (f"--{name}",) if value is True else (f"--{name}", str(value))
-    invoke(seen, base(name), *words)
+    given = {True: (f"--{name}",), False: (f"--no-{name}",)}
+    words = given[value] if isinstance(value, bool) else (f"--{name}", str(value))
+    invoke(seen, base(name), *(("-o", "order=bfs") if name == "options" else words))
     assert look(seen) == expected
 
 

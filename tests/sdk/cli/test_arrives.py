@@ -17,6 +17,7 @@ from headworks.cli.settings import keys
 from headworks.control import loop
 from headworks.control.autoscale import Fleet
 from headworks.control.journal import read_journal
+from headworks.control.moves_per import MovesPer
 from headworks.documents import read, write
 from headworks.errors import DocumentError
 from headworks.hooks import Description, Verdict, hookimpl
@@ -299,6 +300,14 @@ RUN = {
     ),
     "isolation": option("isolation", "process", "thread", lambda seen: seen.host.processes is not None, expected=True),
     "elastic": option("elastic", "2:3", "1:9", lambda seen: seen.control.fleet, expected=Fleet(minimum=2, maximum=3)),
+    "predict": Case(("--no-predict",), False, True, lambda seen: seen.control.predict, expected=False),
+    "moves-per": option(
+        "moves-per",
+        "topology=2,day=9",
+        "day=1",
+        lambda seen: seen.control.moves_per,
+        expected=MovesPer(topology=2, day=9),
+    ),
     "interval": option("interval", 12.5, 3, lambda seen: seen.engine.machine.pauses, expected=[12.5]),
     "rounds": option("rounds", 3, 5, lambda seen: seen.rounds),
     "replan": option("replan", True, None, lambda seen: len(seen.calm.asked), expected=2, scheduler="calm"),

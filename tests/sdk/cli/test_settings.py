@@ -12,6 +12,7 @@ from headworks.cli.settings import Pace, make, settings_of
 from headworks.control.autoscale import Fleet
 from headworks.control.guards import Guards
 from headworks.control.loop import Control
+from headworks.control.moves_per import MovesPer
 from headworks.model import FILL, Limits
 
 TABLE = {each.name: each for each in settings_of(Control, Pace)}
@@ -45,6 +46,7 @@ def test_a_setting_explains_itself_and_its_default_fits(setting):
         ("shadow", False, False),
         ("elastic", "1:4", Fleet(minimum=1, maximum=4)),
         ("elastic", "3:3", Fleet(minimum=3, maximum=3)),
+        ("moves_per", "topology=2,node=4,day=20", MovesPer(topology=2, node=4, day=20)),
     ],
 )
 def test_a_value_that_fits_is_converted(name, given, value):
@@ -74,6 +76,8 @@ def test_a_value_that_fits_is_converted(name, given, value):
             ("elastic", each, "is not a range of nodes: expected MIN:MAX")
             for each in ("4", "2:1", "0:3", "a:b", ":", 4)
         ),
+        ("moves_per", "hour=3", "'hour=3' is not bounds on moves: expected topology=N, node=N and day=N, or some"),
+        ("moves_per", 4, "4 is not bounds on moves"),
     ],
 )
 def test_a_value_that_does_not_fit_is_told_what_does(name, given, words):

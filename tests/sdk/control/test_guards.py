@@ -226,18 +226,6 @@ def test_of_traffic_aware_schedulers_one_percent_of_all_traffic_is_asked(split, 
     assert wait(made, ("aa", "bb", "bb"), aware=False, gain=0.5)
 
 
-def test_executors_that_restart_beside_those_that_move_count_as_moved_ones():
-    """Two workers of three executors: one of a pair moves, and the five others restart."""
-    made, less = (pairs(500, 500 - split, split, homes=("aa", "bb", "ab"), live=False) for split in (51, 49))
-    assert wait(made, ("aa", "bb", "bb")) == ""
-    assert wait(less, ("aa", "bb", "bb")) == (
-        "the plan gains 4.9% and at least 5.0% are asked; 1 moves wait, for which 5 more executors would restart"
-    )
-    assert wait(less, ("aa", "bb", "bb"), gain=0.04) == ""
-    shared = attrs.evolve(less, cluster=attrs.evolve(less.cluster, shared_slots=True))
-    assert wait(shared, ("aa", "bb", "bb")) == ""
-
-
 def test_where_fewer_tasks_may_move_less_gain_is_asked():
     made = pairs(500, 498, 2, homes=("aa", "bb", "ab"))
     assert wait(made, ("aa", "bb", "bb"))

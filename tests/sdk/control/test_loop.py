@@ -275,6 +275,9 @@ class FullDisk:
     def append(self, record):
         raise DocumentError("", "the journal j cannot be written: No space left on device")
 
+    def recent(self, since):
+        return ()
+
 
 def test_a_journal_that_cannot_be_written_is_a_note_and_the_rounds_go_on():
     made = loop(machine(), journal=FullDisk())

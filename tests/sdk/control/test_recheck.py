@@ -118,7 +118,7 @@ def test_the_moves_that_hold_are_made_and_the_others_are_named_in_the_receipt():
     assert done.receipt.dropped == {"t/c/0": "node b is gone"}
     assert target.seen.assignment == {"t/c/0": at("a"), "t/c/1": at("c")}
     assert (done.outcome, done.check.asked) == ("executed", 1)
-    assert done.message == "1 of 1 tasks run where asked; 1 hold no more: t/c/0 (node b is gone)"
+    assert done.message == "1 of 1 tasks run where asked; not moved: t/c/0 (node b is gone)"
 
 
 def test_a_plan_on_an_engine_that_has_not_changed_is_carried_out_as_it_is():
@@ -331,7 +331,7 @@ def test_tasks_whose_way_back_holds_no_more_stay_and_are_named_and_the_others_go
     why = "it was moved to b:6700 since it was observed"
     assert (done.outcome, done.receipt.dropped) == ("undone", {"t/c/1": why})
     assert target.seen.assignment == {"t/c/0": at("a"), "t/c/1": at("b")}
-    assert done.message.endswith(f"after round 1; 1 hold no more: t/c/1 ({why})")
+    assert done.message.endswith(f"after round 1; not moved: t/c/1 ({why})")
 
 
 def test_a_way_back_of_which_nothing_holds_waits_and_is_gone_with_its_node():

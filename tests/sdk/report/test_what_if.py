@@ -5,11 +5,12 @@ from __future__ import annotations
 import attrs
 import pytest
 
+from headworks.control.simulated import LoadFigures, figures
 from headworks.model import FrozenMap, Metrics, TopologySample
 from headworks.model.variants import RequestChange
 from headworks.plugins.host import PluginHost
 from headworks.problem import Problem
-from headworks.report.what_if import COLUMNS, LoadFigures, figures, rows, what_if
+from headworks.report.what_if import COLUMNS, rows, what_if
 from headworks.testing import FirstFit
 from small_requests import component, node, request, topology, word_count
 

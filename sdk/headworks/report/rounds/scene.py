@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from headworks.control.forecast import sentences
 from headworks.errors import DocumentError
 from headworks.model.scaling import rescaled
 from headworks.problem import Problem
@@ -28,7 +29,7 @@ ROWS = 8
 
 
 def summary(decision: Decision) -> dict[str, Any]:
-    """A round in a line: when, how it ended, what was measured and what its plan promises."""
+    """A round in a line: when, how it ended, what was measured, and what its plan promises or was expected to bring."""
     done = decision.round
     return {
         "record": decision.record,
@@ -41,6 +42,8 @@ def summary(decision: Decision) -> dict[str, Any]:
         "reasons": [] if done.plan is None else [[each.code, each.message] for each in done.plan.reasons],
         "measured": None if done.request is None else _figures(_running(done.request)),
         "planned": None if done.plan is None or done.request is None else _figures(done.plan.scores),
+        "forecast": None if done.forecast is None else done.forecast.figures.get("share"),
+        "said": sentences(done.forecast, done.checked),
         "hits": done.check.hits,
         "asked": done.check.asked,
     }

@@ -150,7 +150,7 @@ function head(round) {
 }
 
 function done(round, scene) {
-  const said = [...round.warnings, ...round.reasons.map(([, message]) => message)];
+  const said = [...round.said, ...round.warnings, ...round.reasons.map(([, message]) => message)];
   if (scene && scene.explanation) said.unshift(scene.explanation);
   if (scene) said.push(...scene.notes);
   $("said").replaceChildren(...said.map((text) => make("p", text)));
@@ -389,7 +389,7 @@ function chart() {
   shown.forEach((each, at) => {
     if (each.measured) measured.push([x(at), y(each.measured.share)]);
     if (each.planned && ["executed", "asserted", "missed"].includes(each.outcome) && at + 1 < shown.length)
-      planned.push([x(at + 1), y(each.planned.share)]);
+      planned.push([x(at + 1), y(each.forecast ?? each.planned.share)]);
   });
   const points = (all) => all.map(([a, b]) => `${a.toFixed(1)},${b.toFixed(1)}`).join(" ");
   made.append(svg("polyline", { points: points(measured), fill: "none", stroke: style("--mark"), "stroke-width": 2 }));

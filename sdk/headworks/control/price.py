@@ -1,0 +1,153 @@
+"""The price of moves: seconds for which they stop tasks, against the gain over the time that tasks stay."""
+
+from __future__ import annotations
+
+import math
+from statistics import median
+from typing import TYPE_CHECKING
+
+import attrs
+
+from headworks.control.forecast import FEW, Forecast, TaskStop, corrected, corrections, known_figures
+from headworks.control.guards import consolidates, gain, is_repair, judged_by_load, restarts_beside, running
+from headworks.control.moves_per import moving
+from headworks.model import FrozenMap
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from headworks.control.guards import Guards
+    from headworks.control.past import Past
+    from headworks.control.simulated import LoadFigures
+    from headworks.model import Plan, Receipt, Request
+
+LIFE = 600.0
+"""Seconds that tasks are expected to stay where they are moved, before rounds have shown it."""
+RESTART = 14.0
+"""Seconds from the end of a worker until its tasks run again, before any was measured: as `sim` has it."""
+LIVE, MEGABYTE = 0.01, 0.017
+"""Seconds of a live move, and for each MB of state, before any was measured: as on the cluster of the documents."""
+
+
+def foresee(
+    request: Request,
+    plan: Plan,
+    loads: tuple[LoadFigures | None, LoadFigures | None],
+    past: Past,
+    guards: Guards,
+    *,
+    engine: str,
+    scheduler: str,
+    why: str = "",
+) -> Forecast:
+    """The forecast of a plan.
+
+    Args:
+        loads: What runs, and the plan, as they were simulated; None where they were not.
+        past: Has the errors of earlier forecasts, measured stops, and how long tasks stayed.
+        why: Reason why nothing was simulated.
+    """
+    present, after = map(known_figures, loads)
+    simulated = {"share": plan.scores.share, **after}
+    figures = corrected(simulated, corrections((each for _, each in past.checked), engine, scheduler))
+    scores = attrs.evolve(plan.scores, share=figures["share"])
+    more = after["completed"] / present["completed"] - 1 if after.get("completed") and present.get("completed") else 0.0
+    return Forecast(
+        figures=FrozenMap(figures),
+        simulated=FrozenMap(simulated),
+        present=FrozenMap(present),
+        gain=max(gain(running(request), scores, guards.goal), more),
+        life=expected_life(past),
+        stop=stop_of(request, plan, past.stops, engine),
+        why=why,
+    )
+
+
+def expected_life(past: Past) -> float:
+    """Seconds that tasks stay where they are moved: the median of those that were moved again."""
+    return max(median(past.lives), 1.0) if len(past.lives) >= FEW else past.life or LIFE
+
+
+def stop_of(request: Request, plan: Plan, stops: Iterable[TaskStop], engine: str) -> float:
+    """Seconds that the moves of a plan stop tasks for, in the mean of all that run."""
+    live = {each.id for each in request.topologies if each.live}
+    batches = {each.id for each in request.topologies if each.sequential}
+    states = {each.task: each.state for each in request.metrics.tasks}
+    known = [each for each in stops if each.engine == engine]
+    moved = [(task, task.partition("/")[0]) for task in moving(request, plan)]
+    pauses = sum(_stop(known, "live", states.get(task)) for task, topology in moved if topology in live)
+    apart = not request.cluster.shared_slots  # else a move is no restart
+    restarted = sum(apart and topology not in live | batches for _, topology in moved) + restarts_beside(request, plan)
+    waiting = {topology for _, topology in moved} & batches - live
+    longer = (plan.scores.state_seconds or 0.0) * sum(
+        len(each.tasks()) for each in request.topologies if each.id in waiting
+    )
+    whole = pauses + restarted * _stop(known, "restart", None) + longer
+    return whole / len(request.assignment) if request.assignment else 0.0
+
+
+def _stop(known: list[TaskStop], kind: str, state: float | None) -> float:
+    """Seconds that a move takes, by those that were measured: of such a state, else of any, else by a guess."""
+    alike = [each for each in known if each.kind == kind]
+    same = [each.seconds for each in alike if each.state == rounded(state)] or [each.seconds for each in alike]
+    return median(same) if same else RESTART if kind == "restart" else LIVE + MEGABYTE * (state or 0.0)
+
+
+def rounded(megabytes: float | None) -> float | None:
+    """A size of state as a power of two, 1 at least."""
+    return None if megabytes is None else 2.0 ** max(round(math.log2(max(megabytes, 1.0))), 0)
+
+
+def measured_stops(engine: str, request: Request, plan: Plan, receipt: Receipt, took: float) -> tuple[TaskStop, ...]:
+    """Stops of the moves of a plan that was carried out: as the engine measured them, else of restarts until all ran.
+
+    Args:
+        took: Seconds from the order until the executor saw the tasks run.
+    """
+    live = {each.id for each in request.topologies if each.live}
+    others = {each.id for each in request.topologies if not each.sequential} - live
+    states = {each.task: each.state for each in request.metrics.tasks}
+    found: dict[tuple[str, float | None], list[float]] = {}
+    for step in receipt.steps:
+        if step.stopped is not None:
+            kind = "live" if step.subject.partition("/")[0] in live else "restart"
+            found.setdefault((kind, rounded(states.get(step.subject))), []).append(step.stopped)
+    restarts = not request.cluster.shared_slots and any(
+        task.partition("/")[0] in others for task in moving(request, plan)
+    )
+    if receipt.done and took > 0 and restarts and all(kind != "restart" for kind, _ in found):
+        found["restart", None] = [took]
+    return tuple(
+        TaskStop(engine=engine, kind=kind, seconds=median(every), state=state) for (kind, state), every in found.items()
+    )
+
+
+def price_reason(request: Request, plan: Plan, guards: Guards, forecast: Forecast, *, traffic_aware: bool) -> str:
+    """Reason not to carry a plan out as it is expected to cost more than it brings, "" to do so.
+
+    Repairs have no price, and none is asked if the least gain is set to 0. As for the least gain, a scheduler without
+    the promise to lessen traffic, and consolidation, need not pay; a loss that would be undone is refused of all.
+    """
+    if (guards.gain is not None and guards.gain <= 0) or is_repair(request, plan):
+        return ""
+    wait = f"{len(plan.moves)} moves wait"
+    if judged_by_load(request, plan) and (lost := _loss(forecast, guards)):
+        return f"{lost}; {wait}"
+    if guards.gain is None and (not traffic_aware or consolidates(running(request), plan.scores, guards.goal)):
+        return ""
+    if forecast.gain * forecast.life >= forecast.stop:
+        return ""
+    return (
+        f"a gain of {forecast.gain:.1%} over {forecast.life:.0f} s does not pay for {forecast.stop:.1f} s "
+        f"that tasks would stop in the mean; {wait}"
+    )
+
+
+def _loss(forecast: Forecast, guards: Guards) -> str:
+    """The loss of throughput that is expected, "" if it is borne."""
+    before, after = (each.get("completed") for each in (forecast.present, forecast.simulated))
+    if guards.goal not in ("load", "throughput") or before is None or after is None:
+        return ""
+    if after >= before * (1 - guards.worse):
+        return ""
+    return f"{after:.1%} of the load would be completed, and {before:.1%} are now, as the engine is simulated"

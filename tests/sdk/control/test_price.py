@@ -1,0 +1,242 @@
+"""The price of moves: seconds of stop, by what was measured, against the gain over the life of a plan."""
+
+from __future__ import annotations
+
+import attrs
+import pytest
+
+from headworks.control.forecast import CheckedFigure, TaskStop
+from headworks.control.guards import Guards
+from headworks.control.loop import Control, Loop
+from headworks.control.past import Past
+from headworks.control.price import (
+    LIFE,
+    LIVE,
+    MEGABYTE,
+    RESTART,
+    expected_life,
+    foresee,
+    measured_stops,
+    price_reason,
+    rounded,
+    stop_of,
+)
+from headworks.control.simulated import LoadFigures
+from headworks.hooks import Description, hookimpl
+from headworks.model import Flow, FrozenMap, Limits, Metrics, Observation, Receipt, Step, TaskSample
+from headworks.plugins.host import PluginHost
+from headworks.problem import Problem
+from memory_engine import Engine, Judge, Machine
+from small_requests import at, component, node, request, topology
+
+
+def asked(live=False, flows=(), states=(), **more):
+    """Four tasks, of which two pairs share a worker each."""
+    running = {f"t/c/{index}": place for index, place in enumerate(("a", "a", "b", "b"))}
+    samples = tuple(TaskSample(task=f"t/c/{index}", state=state) for index, state in enumerate(states))
+    return request(
+        [node("a", 400.0), node("b", 400.0)],
+        [topology("t", component("c", 4, 10.0), live=live, **more)],
+        running,
+        metrics=Metrics(flows=tuple(flows), tasks=samples),
+    )
+
+
+def plan_of(made, node_of=(0, 0, 0, 1)):
+    return Problem.of(made).plan(list(node_of))
+
+
+def stop(seconds, kind="live", state=None, engine="memory"):
+    return TaskStop(engine=engine, kind=kind, seconds=seconds, state=state)
+
+
+def test_a_restart_stops_all_tasks_of_the_workers_that_it_touches():
+    made = asked()
+    assert stop_of(made, plan_of(made), (), "memory") == pytest.approx(RESTART)
+    alone = asked()
+    elsewhere = attrs.evolve(alone, assignment=FrozenMap({**alone.assignment, "t/c/3": at("b:6701")}))
+    assert stop_of(elsewhere, plan_of(elsewhere), (), "memory") == pytest.approx(3 / 4 * RESTART)
+
+
+def test_a_live_move_stops_one_task_for_as_long_as_its_state_takes():
+    made = asked(live=True)
+    assert stop_of(made, plan_of(made), (), "memory") == pytest.approx(LIVE / 4)
+    heavy = asked(live=True, states=(0.0, 0.0, 60.0, 0.0))
+    assert stop_of(heavy, plan_of(heavy), (), "memory") == pytest.approx((LIVE + 60 * MEGABYTE) / 4)
+
+
+def test_stops_are_learnt_by_engine_kind_and_size_of_state():
+    made = asked(live=True, states=(0.0, 0.0, 60.0, 0.0))
+    known = [stop(0.5), stop(0.7), stop(0.9), stop(100.0, "restart"), stop(50.0, engine="other")]
+    assert stop_of(made, plan_of(made), known, "memory") == pytest.approx(0.7 / 4)
+    assert stop_of(made, plan_of(made), [*known, stop(2.0, state=64.0)], "memory") == pytest.approx(2.0 / 4)
+    assert stop_of(made, plan_of(made), [stop(50.0, engine="other")], "memory") == pytest.approx(
+        (LIVE + 60 * MEGABYTE) / 4
+    )
+    still = asked()
+    assert stop_of(still, plan_of(still), known, "memory") == pytest.approx(100.0)
+
+
+@pytest.mark.parametrize(("size", "power"), [(None, None), (0.0, 1.0), (1.3, 1.0), (60.0, 64.0), (100.0, 128.0)])
+def test_sizes_of_state_are_powers_of_two(size, power):
+    assert rounded(size) == power
+
+
+def test_a_batch_is_longer_by_the_time_that_its_state_takes():
+    made = asked(sequential=True)
+    plan = plan_of(made)
+    plan = attrs.evolve(plan, scores=attrs.evolve(plan.scores, state_seconds=3.0))
+    shared = attrs.evolve(made, cluster=attrs.evolve(made.cluster, shared_slots=True))
+    assert stop_of(shared, plan, (), "spark") == pytest.approx(3.0)
+
+
+def test_stops_of_a_round_are_those_that_the_engine_measured():
+    made = asked(live=True, states=(1.0, 1.0, 60.0, 60.0))
+    steps = [Step(action="seat", subject=f"t/c/{index}", stopped=0.1 * index) for index in (1, 2, 3)]
+    receipt = Receipt(steps=(*steps, Step(action="seat", subject="t/c/0")))
+    assert measured_stops("storm", made, plan_of(made), receipt, 9.0) == (
+        stop(0.1, state=1.0, engine="storm"),
+        stop(pytest.approx(0.25), state=64.0, engine="storm"),
+    )
+
+
+def test_a_restart_takes_until_its_tasks_were_seen():
+    made, done = asked(), Receipt()
+    assert measured_stops("storm", made, plan_of(made), done, 9.0) == (stop(9.0, "restart", engine="storm"),)
+    assert measured_stops("storm", made, plan_of(made), done, 0.0) == ()
+    assert measured_stops("storm", made, plan_of(made), Receipt(done=False), 9.0) == ()
+    assert measured_stops("storm", made, plan_of(made, (0, 0, 1, 1)), done, 9.0) == ()
+    assert measured_stops("storm", asked(sequential=True), plan_of(made), done, 9.0) == ()
+
+
+def test_tasks_are_expected_to_stay_as_long_as_others_did():
+    assert expected_life(Past()) == LIFE
+    assert expected_life(Past(life=90.0, lives=(5.0, 6.0))) == 90.0
+    assert expected_life(Past(life=90.0, lives=(5.0, 7.0, 6.0))) == 6.0
+    assert expected_life(Past(lives=(0.0, 0.0, 0.0))) == 1.0
+
+
+FLOWS = (
+    Flow(source="t/c/0", target="t/c/2", tuples=30.0),
+    Flow(source="t/c/1", target="t/c/3", tuples=70.0),
+)
+"""Of all traffic, three tenths are between the tasks that the plan brings together."""
+
+
+NONE = Past()
+
+
+def forecast(made, plan=None, loads=(None, None), past=NONE, **guards):
+    guards = Guards(**guards)
+    return foresee(made, plan or plan_of(made), loads, past, guards, engine="memory", scheduler="judge")
+
+
+def priced(made, plan=None, loads=(None, None), past=NONE, aware=True, **guards):
+    plan = plan or plan_of(made)
+    found = forecast(made, plan, loads, past, **guards)
+    return price_reason(made, plan, Guards(**guards), found, traffic_aware=aware)
+
+
+def test_a_plan_has_to_pay_for_its_stop():
+    made = asked(flows=FLOWS)
+    found = forecast(made)
+    assert (found.gain, found.life, found.stop) == (pytest.approx(0.3), LIFE, pytest.approx(RESTART))
+    assert priced(made) == ""
+    short = Past(lives=(40.0,) * 3)
+    assert priced(made, past=short) == (
+        "a gain of 30.0% over 40 s does not pay for 14.0 s that tasks would stop in the mean; 1 moves wait"
+    )
+    assert priced(made, past=attrs.evolve(short, stops=(stop(12.1, "restart"),)))
+    assert priced(made, past=attrs.evolve(short, stops=(stop(11.9, "restart"),))) == ""
+    assert priced(asked(live=True, flows=FLOWS), past=short) == ""
+
+
+def test_no_price_is_asked_where_no_gain_is():
+    made, short = asked(flows=FLOWS), Past(lives=(1.0,) * 3)
+    assert priced(made, past=short)
+    assert priced(made, past=short, gain=0.0) == ""
+    assert priced(made, past=short, aware=False) == ""
+    assert priced(made, past=short, aware=False, gain=0.1)
+
+
+def test_repairs_have_no_price():
+    short = Past(lives=(1.0,) * 3)
+    made = asked(flows=FLOWS)
+    new = attrs.evolve(
+        made, assignment=FrozenMap({task: slot for task, slot in made.assignment.items() if task != "t/c/3"})
+    )
+    assert priced(new, plan_of(new), past=short) == ""
+    small = attrs.evolve(made.cluster, nodes=(node("a", 400.0), node("b", 15.0)))
+    full = attrs.evolve(made, cluster=small)
+    assert priced(full, plan_of(full), past=short) == ""
+
+
+LOADS = tuple(LoadFigures(offered=100.0, completed=done) for done in (100.0, 89.0))
+
+
+def test_a_plan_that_would_be_undone_is_not_carried_out():
+    made = asked(live=True, flows=FLOWS)
+    said = "89.0% of the load would be completed, and 100.0% are now, as the engine is simulated; 1 moves wait"
+    assert priced(made, loads=LOADS) == said
+    assert priced(made, loads=LOADS, aware=False) == said
+    assert priced(made, loads=LOADS, worse=0.2) == ""
+    assert priced(made, loads=LOADS, goal="traffic") == ""
+    assert priced(made, loads=LOADS, goal=None) == ""
+    assert priced(made, loads=LOADS, gain=0.0) == ""
+
+
+def test_more_throughput_pays_too():
+    made = asked(flows=FLOWS)
+    back = plan_of(made, (0, 1, 1, 1))
+    more = (LOADS[1], LOADS[0])
+    assert forecast(made, back, more).gain == pytest.approx(max(100 / 89 - 1, 0.7))
+    assert forecast(asked(), loads=more).gain == pytest.approx(100 / 89 - 1)
+
+
+def test_the_share_of_a_forecast_is_corrected_before_it_counts_as_a_gain():
+    off = CheckedFigure(
+        round=1, engine="memory", scheduler="judge", figure="share", simulated=0.4, predicted=0.4, measured=0.5
+    )
+    found = forecast(asked(flows=FLOWS), past=Past(checked=((0.0, off),) * 3))
+    assert found.simulated["share"] == pytest.approx(0.7)
+    assert found.figures["share"] == pytest.approx(0.875)
+    assert found.gain == pytest.approx(0.125)
+
+
+class Aware(Judge):
+    """The same, which promises less traffic."""
+
+    @hookimpl
+    def headworks_describe(self):
+        return Description(summary="Put tasks where a test wants them.", capabilities=frozenset({"traffic-aware"}))
+
+
+class Clock:
+    def __init__(self):
+        self.now = 0.0
+
+    def __call__(self):
+        return self.now
+
+
+def test_a_loop_moves_tasks_back_and_forth_until_that_pays_no_more():
+    made = asked(flows=FLOWS)
+    target = Machine(
+        Observation(cluster=made.cluster, topologies=made.topologies, assignment=made.assignment, metrics=made.metrics)
+    )
+    clock, judge = Clock(), Aware([0, 0, 0, 1])
+    host = PluginHost().with_plugin("memory", Engine()).with_plugin("judge", judge)
+    control = Control(scheduler="judge", engine="memory", limits=Limits(), guards=Guards(cooldown=0.0, goal=None))
+    loop = Loop(host, control, target, clock=clock)
+    rounds = []
+    for number in range(8):
+        clock.now += 30.0
+        here = number % 2 == 0
+        # The pairs that talk are others each time.
+        flow = Flow(source="t/c/0" if here else "t/c/3", target="t/c/2", tuples=30.0)
+        target.seen = attrs.evolve(target.seen, metrics=Metrics(flows=(flow, FLOWS[1])))
+        judge.node_of = [0, 0, 0, 1] if here else [0, 0, 1, 1]
+        rounds.append(loop.round())
+    assert [each.outcome for each in rounds] == ["executed"] * 4 + ["waiting", "unchanged"] * 2
+    assert "over 30 s does not pay for 14.0 s" in rounds[4].message
+    assert rounds[4].forecast.stop == pytest.approx(RESTART)
