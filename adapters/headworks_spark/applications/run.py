@@ -106,8 +106,8 @@ def open_application(application: Sequence[str], address: str | None) -> Iterato
 def _prepared(application: Sequence[str], address: str | None, words: Sequence[str]) -> Iterator[_Beside]:
     """Whatever the sessions of an application need: a cluster, the task scheduler, the end of their JVM."""
     if not application or not Path(application[0]).is_file():
-        named = application[0] if application else "nothing"
-        raise OptionError(f"a PySpark file is needed, as APPLICATION.py; {named} is none")
+        missing = f"there is no file {application[0]!r}: " if application else ""
+        raise OptionError(f"{missing}name the PySpark file to run, such as APPLICATION.py")
     if address is not None:
         refuse_master(address)
     home = spark_home()

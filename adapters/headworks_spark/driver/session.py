@@ -153,7 +153,7 @@ def refuse_master(master_url: str) -> None:
     """
     if master_url == YARN:
         if not any(os.environ.get(name) for name in YARN_FOLDERS):
-            raise EngineUseError(f"where YARN is, {' or '.join(YARN_FOLDERS)} has to say: a folder with yarn-site.xml")
+            raise EngineUseError(f"set {' or '.join(YARN_FOLDERS)} to the folder with the yarn-site.xml of your YARN")
     elif not re.fullmatch(rf"spark://{ADDRESS}(,{ADDRESS})*", master_url):
         next_step = next((f"; {why}" for begin, why in OTHERS.items() if master_url.startswith(begin)), "")
         expected = f"expected spark://HOST:PORT or yarn{next_step}"

@@ -316,7 +316,7 @@ def test_a_file_that_starts_no_query_is_told_so(cluster, tmp_path, text, code, s
 
 def test_an_application_that_is_not_there_is_wrong_use(tmp_path):
     done = called("run", "--engine", "spark", tmp_path / "none.py")
-    assert (done.returncode, "is none" in done.stderr) == (2, True)
+    assert (done.returncode, "there is no file" in done.stderr) == (2, True)
 
 
 @pytest.fixture

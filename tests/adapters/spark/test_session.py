@@ -252,7 +252,7 @@ def test_a_master_that_does_not_answer_is_told_at_once() -> None:
 def test_yarn_needs_a_folder_of_its_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("HADOOP_CONF_DIR", "YARN_CONF_DIR"):
         monkeypatch.delenv(name, raising=False)
-    with pytest.raises(EngineError, match="where YARN is, HADOOP_CONF_DIR or YARN_CONF_DIR has to say"):
+    with pytest.raises(EngineError, match="set HADOOP_CONF_DIR or YARN_CONF_DIR to the folder"):
         session("yarn")
 
 
