@@ -79,7 +79,7 @@ def jar(output: Path, *, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps({"spark": home.version, "jar": str(written), "spark.plugins": PLACEMENT}))
         return
-    click.echo(f"for Spark {home.version} on a standalone cluster or YARN:", err=True)
+    click.echo(f"for Spark {home.version} on a standalone cluster, YARN or Kubernetes:", err=True)
     click.echo(f"spark-submit --jars {written} --conf spark.plugins={PLACEMENT} ...")
 
 

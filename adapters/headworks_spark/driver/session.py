@@ -116,7 +116,7 @@ def session(
     if ADAPTIVE not in conf:
         LOG.warning(
             "%s is set to false, as adaptive execution makes a job of each exchange of a DataFrame, "
-            "which is not placed: else pass it to session(...)",
+            "which is not placed; pass it to session(...) to choose its value",
             ADAPTIVE,
         )
     settings = SETTINGS | ONE_JOB | near(master_url) | loaded | conf

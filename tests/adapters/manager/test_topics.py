@@ -125,7 +125,7 @@ WRONG = [
     (None, "", "it has no value"),
     (b"", "", "not JSON"),
     (b"\xff\xfe", "", "not JSON"),
-    (b"[]", "", "no trigger"),
+    (b"[]", "", "not a trigger"),
     (b'{"topology": "a", "on": 1, "source": "s"}', "/on", "1 is not"),
     (b'{"topology": "a", "on": true, "source": "s", "now": true}', "/now", ""),
     (b'{"topology": "a", "on": true, "source": "a b"}', "/source", "is not a name"),
