@@ -67,10 +67,8 @@ def discover(recorder: EventRecorder, scope: str, name: str, *, timeout: float =
     deadline = time.monotonic() + timeout
     while not (batch := _ended(recorder, scope)):
         if (left := deadline - time.monotonic()) <= 0:
-            raise NoBatchError(
-                f"{name!r} finished {len(recorder.jobs(scope))} batches in {timeout:g} s, none of them with data: "
-                "look whether data arrives"
-            )
+            without = len(recorder.jobs(scope))
+            raise NoBatchError(f"{name!r} has ended no batch with data ({without} without): look whether data arrives")
         recorder.wait(scope, 1, since=time.time(), timeout=min(left, LOOK))
     if is_adaptive(batch):
         raise EngineError(

@@ -131,11 +131,13 @@ class Follower(Generic[P]):
 
     def _wait(self, target: Callable[[P, float], Target]) -> Target | None:
         """The handle of the query as soon as it has ended a batch with data, however late; None if it is stopped."""
+        said = ""
         while not self._ended.is_set():
             try:
                 return target(self._lease, LOOK)
             except NoBatchError as error:
-                LOG.info("%s", error)
+                if str(error) != said:
+                    LOG.info("%s", said := str(error))
         return None
 
     def _go_round(self, loop: Loop, target: Target) -> None:
