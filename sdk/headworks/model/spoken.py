@@ -15,16 +15,21 @@ if TYPE_CHECKING:
     from headworks.model.topology import Topology
 
 
+UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}(-|$)")
+"""How a supervisor's id begins that Storm made; the address of the machine follows, which need not be its host."""
+
+
 def spoken(nodes: Iterable[Node], topologies: Iterable[Topology]) -> Callable[[str], str]:
     """A function that writes a text with hosts and names in place of ids.
 
-    An id gives way where it holds the host or the name and more, as Storm's do, and nothing else is called so.
+    An id gives way where Storm made it, or where it holds the host or the name and more, and nothing else is called so.
 
     Args:
         nodes: Nodes that the text may name.
         topologies: Topologies that it may name.
     """
-    hosts = [(each.id, each.hostname) for each in nodes if each.id.endswith(f"-{each.hostname}")]
+    made = [each for each in nodes if UUID.match(each.id) or each.id.endswith(f"-{each.hostname}")]
+    hosts = [(each.id, each.hostname) for each in made]
     names = [(each.id, each.name) for each in topologies if each.name and each.id.startswith(f"{each.name}-")]
     known = dict((*_alone(hosts), *_alone(names)))
     if not known:

@@ -27,6 +27,11 @@ def test_ids_that_hold_the_host_or_the_name_give_way():
     assert say(f"x{UUID}-n1.example") == f"x{UUID}-n1.example"
 
 
+def test_an_id_that_storm_made_of_another_address_gives_way():
+    say = spoken([node(f"{UUID}-10.0.0.7", "n1.example"), node(UUID, "n2.example"), node("a-b", "n3.example")], [])
+    assert say(f"{UUID}-10.0.0.7:6700, {UUID}:6701, a-b") == "n1.example:6700, n2.example:6701, a-b"
+
+
 def test_an_id_stays_where_two_have_its_host_or_name():
     two = [node(f"{number}{UUID[1:]}-n1", "n1") for number in (1, 2)]
     same = [Topology(id=f"words-{number}-1764412345", name="words") for number in (1, 2)]
