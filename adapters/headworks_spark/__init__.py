@@ -24,10 +24,10 @@ def __getattr__(name: str) -> Any:
 
 
 def connect(spark: SparkSession) -> Connection:
-    """Let Headworks listen to an existing session and place its queries; see `Connection`.
+    """Let Headworks listen to a session, of Spark Connect too, and place its queries; see `Connection`.
 
     Raises:
-        EngineError: It is a Spark Connect session, or it was stopped.
+        EngineError: It was stopped, or it is of a Connect server that has no jar of Headworks's.
     """
     # 0.5 s that a list of commands, which imports this package for its own, does not need.
     from headworks_spark.applications.connection import Connection

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from headworks.errors import EngineError
 from headworks.model import Receipt, Step
 from headworks_spark.driver.advice import DYNAMIC, dynamic_allocation
+from headworks_spark.driver.connect import is_connect
 from headworks_spark.driver.gateway import running_gateway, scala_context
 from headworks_spark.driver.session import PREFIX, executors, level_of
 
@@ -50,6 +51,8 @@ def scale(target: SparkTarget, add: int, drain: Sequence[str], *, timeout: float
 
 def _refusal(spark: Any) -> str:
     """Why nodes of a session are not scaled here, "" if they are."""
+    if is_connect(spark):
+        return f"this is a client of Spark Connect, which adds and ends no executor: {DYNAMIC} of its server does"
     if dynamic_allocation(spark):  # it sets its own total every 100 ms
         return f"{DYNAMIC} is true, and Spark would undo it: start the session with false, or leave out --elastic"
     if not (master := spark.sparkContext.master).startswith(STANDALONE):

@@ -20,8 +20,8 @@ from headworks.model import (
     TaskSample,
     TopologySample,
 )
-from headworks_spark.driver.gateway import trigger_of
-from headworks_spark.driver.operators import by_stage, read_plan
+from headworks_spark.driver.operators import by_stage
+from headworks_spark.driver.reach import driver_of
 from headworks_spark.driver.session import executors
 from headworks_spark.driver.usage import read_usage, with_usage
 from headworks_spark.events.batch import budget, measurable
@@ -62,7 +62,7 @@ def observe(target: SparkTarget, window: float) -> Observation:
     refuse_ended(target)
     opened, before = begin_window(target)
     time.sleep(window)
-    return with_usage(watched(target, opened), before, executors(target.spark))
+    return with_usage(target.spark, watched(target, opened), before, executors(target.spark))
 
 
 def look(target: SparkTarget) -> Observation:
@@ -85,7 +85,7 @@ def begin_window(target: SparkTarget) -> tuple[float, Mapping[str, Usage]]:
     """
     opened = time.time()
     target.total.see(len(executors(target.spark)))
-    return opened, read_usage()
+    return opened, read_usage(target.spark)
 
 
 def watched(target: SparkTarget, opened: float, *, patience: float | None = None) -> Observation:
@@ -121,7 +121,7 @@ def watched(target: SparkTarget, opened: float, *, patience: float | None = None
 def _measurable(target: SparkTarget, opened: float, patience: float | None) -> tuple[Job, ...]:
     """Batches that measure what runs now; waits for one if there is none."""
     recorder, since = _recorder(target), target.changed()
-    own = budget(trigger_of(target.query).seconds, recorder.jobs(target.scope))
+    own = budget(driver_of(target.spark).trigger(target.query).seconds, recorder.jobs(target.scope))
     deadline = time.monotonic() + (own if patience is None else min(patience, own))
     while True:
         alive = set(executors(target.spark).values())
@@ -354,7 +354,7 @@ def _task_samples(
 def _state(target: SparkTarget, jobs: Sequence[Job]) -> dict[str, float]:
     """MB of state of one task of each stateful component, by `topology/component`."""
     sizes = next((each.state for each in reversed(_reports(target, jobs))), ())
-    plan = read_plan(target.query) if sizes and target.query is not None else None
+    plan = driver_of(target.spark).plan(target.query) if sizes and target.query is not None else None
     if plan is None:
         return {}
     found = state_of(target.topology, target.stages, by_stage(plan), sizes)

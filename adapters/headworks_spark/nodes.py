@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from headworks.model import Node, Resources
-from headworks_spark.driver.gateway import scala_context
-from headworks_spark.driver.session import node_of, summaries
+from headworks_spark.driver.reach import driver_of
+from headworks_spark.driver.session import node_of
 from headworks_spark.events.sizes import amount, executor_memory
 from headworks_spark.events.slots import CPUS, slots, task_needs
 from headworks_spark.target import PORT
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from headworks.model import Topology
+    from headworks_spark.driver.driver import Driver, Executor
 
 MACHINE = "MACHINE_TYPE"
 """Attribute of an executor, from `SPARK_EXECUTOR_ATTRIBUTE_MACHINE_TYPE` in the environment of its Worker."""
@@ -42,20 +43,20 @@ def nodes(spark: Any) -> tuple[Node, ...]:
     The type of a machine, its rack and its bandwidth are the executor attributes `MACHINE`, `RACK` and `BANDWIDTH`,
     which Spark makes of variables in its environment.
     """
-    scala = scala_context(spark.sparkContext)
-    needs, each_task = _needs(scala), task_threads(spark)
+    driver = driver_of(spark)
+    needs, each_task = _needs(driver), task_threads(spark)
     tasks: dict[str, int] = defaultdict(int)
     count: dict[str, int] = defaultdict(int)
     said: dict[str, dict[str, str]] = defaultdict(dict)
-    for executor in summaries(spark):
+    for executor in driver.executors(alive=True):
         host = node_of(executor)
         # Tasks that it runs at once: cores that are left over are no use to any.
-        tasks[host] += slots(needs, executor.totalCores(), _units(executor, needs))
+        tasks[host] += slots(needs, executor.cores, _units(executor, needs))
         count[host] += 1
         for name in (MACHINE, RACK, BANDWIDTH):
-            if (value := executor.attributes().get(name)).isDefined():
-                said[host][name] = value.get()
-    memory = executor_memory(float(scala.executorMemory()), lambda name: _setting(scala, name, ""))
+            if (value := executor.attribute(name)) is not None:
+                said[host][name] = value
+    memory = executor_memory(float(driver.heap()), lambda name: driver.setting(name, ""))
     return tuple(
         Node(
             id=host,
@@ -69,22 +70,20 @@ def nodes(spark: Any) -> tuple[Node, ...]:
     )
 
 
-def _needs(scala: Any) -> dict[str, float]:
+def _needs(driver: Driver) -> dict[str, float]:
     """What a task takes of each resource of an executor, by the session's settings."""
-    named = scala.conf().getAllWithPrefix(RESOURCE)
-    found = task_needs({RESOURCE + each.productElement(0): each.productElement(1) for each in named})
-    return found | {CPUS: float(_setting(scala, "spark.task.cpus", "1"))}
+    return task_needs(driver.settings(RESOURCE)) | {CPUS: float(driver.setting("spark.task.cpus", "1"))}
 
 
-def _units(executor: Any, needs: Iterable[str]) -> dict[str, int]:
+def _units(executor: Executor, needs: Iterable[str]) -> dict[str, int]:
     """Units that an executor has of each resource but cores."""
-    named = ((name, executor.resources().get(name)) for name in needs)
-    return {name: len(found.get().addresses()) for name, found in named if found.isDefined()}
+    named = ((name, executor.units(name)) for name in needs)
+    return {name: units for name, units in named if units is not None}
 
 
 def task_threads(spark: Any) -> int:
     """Cores that Spark keeps for one task, in which it may have as many threads (`spark.task.cpus`)."""
-    return max(int(_setting(scala_context(spark.sparkContext), "spark.task.cpus", "1")), 1)
+    return max(int(driver_of(spark).setting("spark.task.cpus", "1")), 1)
 
 
 def with_threads(topology: Topology, threads: int) -> Topology:
@@ -95,7 +94,3 @@ def with_threads(topology: Topology, threads: int) -> Topology:
     """
     components = tuple(attrs.evolve(each, threads=threads) for each in topology.components)
     return attrs.evolve(topology, components=components)
-
-
-def _setting(scala: Any, name: str, default: str) -> str:
-    return str(scala.conf().get(name, default))

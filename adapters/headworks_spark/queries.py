@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from headworks.errors import EngineEndedError, EngineError
 from headworks_spark.discovery import LOOK, NoBatchError, topology_id
-from headworks_spark.driver.gateway import ending_with_jvm, is_stopped
+from headworks_spark.driver.reach import driver_of, ending_with_driver
 from headworks_spark.events.batch import LEAST
 
 if TYPE_CHECKING:
@@ -85,9 +85,9 @@ class SparkQueries:
         Raises:
             EngineEndedError: The session has ended, or places were given back.
         """
-        with self._lock, ending_with_jvm():
+        with self._lock, ending_with_driver(self.spark):
             self.pause(0)
-            if is_stopped(self.spark):
+            if driver_of(self.spark).stopped():
                 raise EngineEndedError("the session has ended")
             active = {str(each.runId): each for each in self.spark.streams.active}
             for run in sorted({*self._leases, *self._refused} - active.keys()):

@@ -15,7 +15,7 @@ from headworks.errors import EngineEndedError
 from headworks.model import FrozenMap, Metrics, NodeSample, Observation, Receipt, Step
 from headworks_spark import elastic, executor, monitor
 from headworks_spark.discovery import NoBatchError
-from headworks_spark.driver.gateway import ending_with_jvm
+from headworks_spark.driver.reach import ending_with_driver
 from headworks_spark.driver.session import executors, level_of
 from headworks_spark.driver.usage import with_usage
 from headworks_spark.events.batch import LEAST
@@ -45,7 +45,7 @@ def observe(target: Target, window: float) -> Observation:
         EngineWaitsError: No active query has ended a batch with data yet.
         EngineError: Nothing listens to the session.
     """
-    with ending_with_jvm():
+    with ending_with_driver(target.spark):
         if isinstance(target, SparkTarget):
             return monitor.observe(target, window)
         try:
@@ -64,7 +64,8 @@ def _observe_all(target: SparkQueries, window: float) -> Observation:
     seen = merged(tuple(_watched(target.members, opened)))
     if not seen.topologies:
         raise NoBatchError("; ".join(seen.notes))
-    return with_usage(attrs.evolve(seen, notes=(*target.notes, *seen.notes)), before, executors(target.spark))
+    noted = attrs.evolve(seen, notes=(*target.notes, *seen.notes))
+    return with_usage(target.spark, noted, before, executors(target.spark))
 
 
 def _watched(members: Sequence[SparkTarget], opened: float) -> Iterator[Observation]:
@@ -87,7 +88,7 @@ def look(target: Target) -> Observation:
         EngineEndedError: The one query has ended, or its places were given back.
         EngineError: Nothing listens to the session.
     """
-    with ending_with_jvm():
+    with ending_with_driver(target.spark):
         if isinstance(target, SparkTarget):
             return monitor.look(target)
         seen = []

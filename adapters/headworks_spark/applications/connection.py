@@ -13,8 +13,9 @@ from headworks.errors import EngineEndedError
 from headworks_spark.applications.follower import LOG, Follower
 from headworks_spark.discovery import NoBatchError, discover, patience
 from headworks_spark.driver.advice import refuse_mode, warnings
-from headworks_spark.driver.gateway import trigger_of
-from headworks_spark.driver.session import HARD, NOT_OURS, level_of
+from headworks_spark.driver.driver import HARD
+from headworks_spark.driver.reach import driver_of
+from headworks_spark.driver.session import NOT_OURS, level_of
 from headworks_spark.events.recorder import EventRecorder
 from headworks_spark.placement.lease import Lease
 from headworks_spark.placement.table import PlacementTable
@@ -52,7 +53,7 @@ class Connection:
             cluster: The local cluster that was started for the session.
 
         Raises:
-            EngineError: It is a Spark Connect session, or it was stopped.
+            EngineError: It was stopped, or it is of a Connect server that has no jar of Headworks's.
         """
         self.level = level_of(spark)
         self.spark = spark
@@ -93,7 +94,9 @@ class Connection:
         lease = self._lease(query)
         self._stack.callback(lease.close)
         try:
-            return self._handle(query, lease, patience(trigger_of(query).seconds) if timeout is None else timeout)
+            if timeout is None:
+                timeout = patience(driver_of(self.spark).trigger(query).seconds)
+            return self._handle(query, lease, timeout)
         except BaseException:
             lease.close()
             raise
@@ -105,7 +108,7 @@ class Connection:
 
     def _handle(self, query: StreamingQuery, places: Places, timeout: float, name: str = "") -> SparkTarget:
         scope = str(query.id)
-        refuse_mode(query)
+        refuse_mode(self.spark, query)
         name = name or query.name or NAMELESS
         try:
             found = discover(self.recorder, scope, name, timeout=timeout)

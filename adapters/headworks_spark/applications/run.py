@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from headworks.errors import EngineError, OptionError
 from headworks_local.java import find_java
+from headworks_spark.applications.connected import SCHEME, connected, run_connected
 from headworks_spark.applications.connection import Connection
 from headworks_spark.applications.script import run_script
 from headworks_spark.discovery import LOOK, NoBatchError
-from headworks_spark.driver.gateway import current_session, is_stopped, own_jvm
+from headworks_spark.driver.gateway import current_session, own_jvm
 from headworks_spark.driver.jar import scheduler_jar, spark_home
 from headworks_spark.driver.launch import Launch, launching
+from headworks_spark.driver.reach import driver_of
 from headworks_spark.driver.session import refuse_master, refuse_running, refuse_silence
 from headworks_spark.local.cluster import LocalSpark
 
@@ -44,7 +46,8 @@ def run_application(
 
     Args:
         application: The file, then its arguments.
-        address: `spark://HOST:PORT` of a standalone cluster, or `yarn`; None starts one on this machine.
+        address: `spark://HOST:PORT` of a standalone cluster, or `yarn`; `sc://HOST:PORT` of a Connect server, which
+            also runs the project of a pipeline, as a YAML file; None starts a cluster on this machine.
         launch: Options of spark-submit.
         rounds: Is called for each session, when a query of it has ended a batch with data, and given an event that
             is set when the application has ended. Its places stay when it returns, until the session ends.
@@ -56,6 +59,10 @@ def run_application(
         EngineError: The cluster is out of reach.
         OptionError: The file is missing.
     """
+    if address is not None and address.startswith(SCHEME):
+        _refuse_missing(application)
+        with connected(address, launch) as spark, _Beside(application[0], None, lambda: spark).follow(rounds):
+            return run_connected(application)
     with _prepared(application, address, launch) as beside:
         try:
             with beside.follow(rounds):
@@ -105,9 +112,7 @@ def open_application(application: Sequence[str], address: str | None) -> Iterato
 @contextlib.contextmanager
 def _prepared(application: Sequence[str], address: str | None, words: Sequence[str]) -> Iterator[_Beside]:
     """Whatever the sessions of an application need: a cluster, the task scheduler, the end of their JVM."""
-    if not application or not Path(application[0]).is_file():
-        missing = f"there is no file {application[0]!r}: " if application else ""
-        raise OptionError(f"{missing}name the PySpark file to run, such as APPLICATION.py")
+    _refuse_missing(application)
     if address is not None:
         refuse_master(address)
     home = spark_home()
@@ -123,6 +128,12 @@ def _prepared(application: Sequence[str], address: str | None, words: Sequence[s
         name = ("--conf", f"spark.app.name={Path(application[0]).name}")  # as spark-submit would call it
         stack.enter_context(launching(Launch(master=master, jar=jar, words=(*name, *words))))
         yield _Beside(application[0], cluster)
+
+
+def _refuse_missing(application: Sequence[str]) -> None:
+    if not application or not Path(application[0]).is_file():
+        missing = f"there is no file {application[0]!r}: " if application else ""
+        raise OptionError(f"{missing}name the PySpark file to run, such as APPLICATION.py")
 
 
 def _end(spark: Any) -> None:
@@ -147,9 +158,9 @@ class _Beside:
         why: Reason why there was no round yet.
     """
 
-    def __init__(self, file: str, cluster: LocalSpark | None) -> None:
+    def __init__(self, file: str, cluster: LocalSpark | None, session: Callable[[], Any] = current_session) -> None:
         self.why = "it started no classic session"
-        self._file, self._cluster = file, cluster
+        self._file, self._cluster, self._session = file, cluster, session
         self._ended = threading.Event()
         self._queries: SparkQueries | None = None
 
@@ -171,7 +182,7 @@ class _Beside:
     def _run(self, rounds: Callable[[SparkQueries, threading.Event], object]) -> None:
         last: Any = None
         while not self._ended.wait(LOOK / 5):
-            spark = current_session()
+            spark = self._session()
             if spark is None or spark is last:
                 continue
             last = spark
@@ -180,7 +191,7 @@ class _Beside:
                     self._queries = connection.queries()
                     self._follow(self._queries, rounds)
             except Exception as error:  # noqa: BLE001 - the application goes on
-                if not self._ended.is_set() and not is_stopped(spark):
+                if not self._ended.is_set() and not driver_of(spark).stopped():
                     LOG.warning("tasks are left to Spark from now on: %s", error)
 
     def _follow(self, queries: SparkQueries, rounds: Callable[[SparkQueries, threading.Event], object]) -> None:
@@ -194,5 +205,5 @@ class _Beside:
                 self.why = str(error)
         self.why = ""
         rounds(queries, self._ended)
-        while not self._ended.wait(LOOK) and not is_stopped(queries.spark):
+        while not self._ended.wait(LOOK) and not driver_of(queries.spark).stopped():
             pass

@@ -10,9 +10,7 @@ import sys
 import threading
 from typing import TYPE_CHECKING, Any
 
-import attrs
-
-from headworks.errors import EngineEndedError, EngineError
+from headworks.errors import EngineError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -160,27 +158,6 @@ def is_stopped(spark: Any) -> bool:
     return spark.sparkContext._jsc is None  # noqa: SLF001 - PySpark offers no other way
 
 
-@contextlib.contextmanager
-def ending_with_jvm() -> Iterator[None]:
-    """Tell the end of the driver's JVM from other failures of the block.
-
-    Raises:
-        EngineEndedError: The block failed, and the JVM does not answer any more.
-    """
-    # PySpark is optional and costs 0.3 s: a list of plugins imports this module, and asks for no session.
-    from py4j.protocol import Py4JError
-
-    try:
-        yield
-    except (Py4JError, OSError) as error:
-        try:
-            running_gateway().jvm.java.lang.System.nanoTime()
-        except (AttributeError, Py4JError, OSError):
-            LOG.warning("the driver's JVM is gone, and with it all followed queries")
-            raise EngineEndedError(f"the driver's JVM is gone ({type(error).__name__})") from error
-        raise
-
-
 def stop_if_alive(stop: Callable[[], object]) -> None:
     """Call what stops a part of a session; where the driver's JVM has died, it is stopped."""
     # PySpark is optional and costs 0.3 s: a list of plugins imports this module, and asks for no session.
@@ -216,23 +193,3 @@ def ignore_end_of_jvm(context: Any) -> None:
 def stream_execution(query: Any) -> Any:
     """The Scala object that runs a streaming query."""
     return query._jsq.streamingQuery()  # noqa: SLF001 - PySpark offers no other way
-
-
-@attrs.frozen
-class Trigger:
-    """The trigger of a query: Spark's name of its kind, and seconds between two of them, 0 where there is no such."""
-
-    kind: str = ""
-    seconds: float = 0.0
-
-
-def trigger_of(query: Any) -> Trigger:
-    """The trigger of a streaming query; that of None is none."""
-    if query is None:
-        return Trigger()
-    trigger = stream_execution(query).trigger()
-    kind = trigger.getClass().getSimpleName().rstrip("$")
-    if kind == "RealTimeTrigger":
-        return Trigger(kind, trigger.batchDurationMs() / 1e3)
-    timed = kind in ("ProcessingTimeTrigger", "ContinuousTrigger")
-    return Trigger(kind, trigger.intervalMs() / 1e3 if timed else 0.0)

@@ -38,6 +38,8 @@ OPTIONAL_MANAGERS = {
     "yarn": "headworks.spark.yarn.YarnManager",
 }
 """The classes that it asks on other clusters, by Spark's name of that part; only in a jar for a Spark that has it."""
+CONNECT = "connect"
+"""Folder of the plugins for servers of Spark Connect, which from Spark 4 on is among its jars."""
 PLACEMENT = "headworks.spark.PlacementPlugin"
 """Plugin of Spark that gives an application Headworks's task scheduler, its master URL being what it was."""
 JANINO = "org.codehaus.commons.compiler.samples.CompilerDemo"
@@ -62,6 +64,14 @@ class SparkHome:
         """Those of `OPTIONAL_MANAGERS` that it was built with, as releases and PySpark's package are with all."""
         names = [jar.name for jar in self.jars]
         return tuple(part for part in OPTIONAL_MANAGERS if any(name.startswith(f"spark-{part}_") for name in names))
+
+    @property
+    def absent(self) -> frozenset[str]:
+        """Folders of sources for parts of Spark that it was built without; the Connect of Spark 3 is another."""
+        connect = int(self.version.split(".")[0]) >= 4 and any(
+            jar.name.startswith("spark-connect_") for jar in self.jars
+        )
+        return frozenset(OPTIONAL_MANAGERS.keys() - self.parts | ({CONNECT} if not connect else set()))
 
     @property
     def java(self) -> int:
@@ -99,8 +109,7 @@ def scheduler_jar(home: SparkHome, *, cache: Path | None = None, java: Java | No
     Raises:
         EngineError: There is no Java, or the sources do not compile against this Spark.
     """
-    absent = OPTIONAL_MANAGERS.keys() - home.parts
-    sources = [each for each in sorted(SOURCES.rglob("*.java")) if each.parent.name not in absent]
+    sources = [each for each in sorted(SOURCES.rglob("*.java")) if each.parent.name not in home.absent]
     digest = hashlib.sha256(b"\0".join(source.read_bytes() for source in sources)).hexdigest()[:12]
     name = f"headworks-spark_{home.scala}-{home.version}-{digest}.jar"
     jar = (cache or cache_folder()) / "spark" / name

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import attrs
-
-from headworks_spark.driver.gateway import stream_execution
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,17 +64,3 @@ def _below(node: PlanNode) -> Iterator[tuple[int, ...]]:
             yield from by_stage(child)
         elif child.name not in OTHER_JOBS:
             yield from _below(child)
-
-
-def read_plan(query: Any) -> PlanNode | None:
-    """The physical plan of a query's last batch; None before its first."""
-    execution = stream_execution(query).lastExecution()
-    return None if execution is None else _read(execution.executedPlan())
-
-
-def _read(node: Any) -> PlanNode:
-    name = node.getClass().getSimpleName()
-    children = node.children()
-    found = tuple(_read(children.apply(index)) for index in range(children.size()))
-    info = node.stateInfo() if name in STATEFUL else None
-    return PlanNode(name, found, None if info is None or info.isEmpty() else info.get().operatorId())

@@ -20,10 +20,10 @@ from headworks_spark.driver.gateway import (
     ignore_end_of_jvm,
     own_handler,
     running_gateway,
-    scala_context,
     session_runs,
 )
 from headworks_spark.driver.jar import MANAGER, PLACEMENT, SparkHome, scheduler_jar, spark_home
+from headworks_spark.driver.reach import driver_of
 from headworks_spark.driver.secret import secret_settings
 from headworks_spark.driver.usage import PLUGIN
 
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
     from pyspark.sql import SparkSession
+
+    from headworks_spark.driver.driver import Executor
 
 LOG = logging.getLogger("headworks.spark")
 PREFIX = "local-cluster-hw://"
@@ -44,12 +46,6 @@ ANSWER = 5.0
 """Seconds within which a Master has to take a connection."""
 YARN_FOLDERS = ("HADOOP_CONF_DIR", "YARN_CONF_DIR")
 """Variables for the folder of YARN's settings; Spark looks at both."""
-SCHEDULERS = "headworks.spark."
-"""Package of the task schedulers that make a session level hard: one for each that Spark has for a cluster manager."""
-HARD = "hard"
-"""Level of a session whose task scheduler looks up each task's host: no place is missed while its executor lives."""
-NONE = "none"
-"""Level of any other classic session: it can be observed, and no task of it be placed."""
 NOT_OURS = (
     "this session does not have Headworks's task scheduler, so that no task is placed: start it on a standalone "
     "cluster, YARN or Kubernetes with the two options that `headworks spark jar` prints (--jars JAR --conf "
@@ -139,7 +135,7 @@ def _prove(own: Any, master_url: str) -> None:
 
 OTHERS = {
     "k8s://": "on Kubernetes spark-submit starts applications, with the jar that `headworks spark jar` writes",
-    "sc://": "Spark Connect does not reach the driver, where tasks are placed: name the Master of its cluster",
+    "sc://": "that is a server of Spark Connect: a client of it calls headworks_spark.connect(session)",
     "local": "a driver alone has no nodes, and `headworks spark up` starts some on this machine",
 }
 """Next step for master URLs that begin so."""
@@ -183,18 +179,9 @@ def level_of(spark: Any) -> str:
     """The level of a session: `hard` if it has Headworks's task scheduler, else `none`.
 
     Raises:
-        EngineError: It is a Spark Connect session, or it was stopped.
+        EngineError: It was stopped, or the server of a Connect session has no jar of Headworks's.
     """
-    if type(spark).__module__.startswith("pyspark.sql.connect"):
-        raise EngineError(
-            "this is a Spark Connect session, and Connect does not reach the driver, where tasks are placed: "
-            "make a classic session with headworks_spark.session('spark://HOST:PORT')"
-        )
-    return HARD if _is_hard(scala_context(spark.sparkContext).taskScheduler()) else NONE
-
-
-def _is_hard(scheduler: Any) -> bool:
-    return bool(scheduler.getClass().getName().startswith(SCHEDULERS))
+    return driver_of(spark).level()
 
 
 def executors(spark: SparkSession) -> dict[str, str]:
@@ -204,33 +191,12 @@ def executors(spark: SparkSession) -> dict[str, str]:
 
 def located(spark: SparkSession, *, alive: bool = True) -> dict[str, tuple[str, str]]:
     """Node and host of each executor, by executor id."""
-    return {each.id(): (node_of(each), host_of(each.hostPort())) for each in summaries(spark, alive=alive)}
+    return {each.id: (node_of(each), host_of(each.address)) for each in driver_of(spark).executors(alive=alive)}
 
 
-def summaries(spark: SparkSession, *, alive: bool = True) -> Iterator[Any]:
-    """Facts of each executor in Spark's status store.
-
-    It knows an executor as soon as that registers, which is up to seconds before the executor takes tasks and the task
-    scheduler hears of it. Tasks that are placed there meanwhile would be left to Spark: at level hard such an executor
-    does not live yet. One that is being decommissioned lives until it is gone.
-    """
-    scala = scala_context(spark.sparkContext)
-    found, scheduler = scala.statusStore().executorList(alive), scala.taskScheduler()
-    every = not (alive and _is_hard(scheduler))
-    for each in (found.apply(index) for index in range(found.size())):
-        if each.id() != "driver" and (every or _is_known(scheduler, each.id())):
-            yield each
-
-
-def _is_known(scheduler: Any, executor: str) -> bool:
-    alive, leaving = scheduler.isExecutorAlive, scheduler.getExecutorDecommissionState
-    return bool(alive(executor) or leaving(executor).isDefined())
-
-
-def node_of(summary: Any) -> str:
-    """The node of an executor that Spark's status store tells of."""
-    named = summary.attributes().get(NODE)
-    return str(named.get()) if named.isDefined() else host_of(summary.hostPort())
+def node_of(executor: Executor) -> str:
+    """The node of an executor."""
+    return executor.attribute(NODE) or host_of(executor.address)
 
 
 def host_of(address: str) -> str:

@@ -6,12 +6,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from headworks.model import NodeSample
-from headworks_spark.driver.gateway import running_gateway
+from headworks_spark.driver.reach import driver_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -41,14 +41,9 @@ class Usage:
     processes: int
 
 
-def read_usage() -> dict[str, Usage]:
-    """The last report of each executor, by executor id; empty without the plugin."""
-    # py4j is optional: a list of plugins imports this module without it.
-    from py4j.java_gateway import JavaClass
-
-    # py4j gives a JavaPackage for a class that the driver does not have, and raises nothing.
-    plugin = running_gateway().jvm.headworks.spark.UsagePlugin
-    return parse_usage(plugin.read()) if isinstance(plugin, JavaClass) else {}
+def read_usage(spark: Any) -> dict[str, Usage]:
+    """The last report of each executor of a session, by executor id; empty without the plugin."""
+    return parse_usage(driver_of(spark).usage())
 
 
 def parse_usage(text: str) -> dict[str, Usage]:
@@ -82,13 +77,13 @@ def node_usage(
     return tuple(NodeSample(node=host, cpu=cpu[host], memory=memory[host], source=SOURCE) for host in sorted(cpu))
 
 
-def with_usage(seen: Observation, before: Mapping[str, Usage], hosts: Mapping[str, str]) -> Observation:
+def with_usage(spark: Any, seen: Observation, before: Mapping[str, Usage], hosts: Mapping[str, str]) -> Observation:
     """The observation with what executors used since a reading, where they say it.
 
     Args:
         hosts: Host of each live executor, by executor id.
     """
-    return _measured(seen, node_usage(before, read_usage(), hosts))
+    return _measured(seen, node_usage(before, read_usage(spark), hosts))
 
 
 def _measured(seen: Observation, used: tuple[NodeSample, ...]) -> Observation:

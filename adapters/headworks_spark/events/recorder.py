@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import threading
 import time
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
-from headworks_spark.driver.classes import made
-from headworks_spark.driver.gateway import stop_if_alive
-from headworks_spark.driver.listening import EventQueue
+from headworks_spark.driver.reach import driver_of
 from headworks_spark.driver.session import located
 from headworks_spark.events.event import JobEnd, QueryEnded, QueryProgress, StageCompleted, parse
 from headworks_spark.events.history import History, Shuffle
@@ -17,6 +15,7 @@ from headworks_spark.events.shuffle import read_sizes
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from headworks_spark.driver.driver import Events, Sizes
     from headworks_spark.events.event import ExecutorAdded
     from headworks_spark.events.history import Job
 
@@ -39,12 +38,11 @@ class EventRecorder:
             capacity: Events that may wait to be parsed.
         """
         self._spark = spark
-        self._context: Any = spark.sparkContext
         self._capacity = capacity
         self._changed = threading.Condition(threading.RLock())
         self._history = History()
-        self._queue: EventQueue | None = None
-        self._sizes: Any = None
+        self._queue: Events | None = None
+        self._sizes: Sizes | None = None
         self._thread: threading.Thread | None = None
         self._lost = 0
         self._open = False
@@ -64,8 +62,9 @@ class EventRecorder:
         """
         if self._queue is not None:
             return self
-        self._sizes = made("ShuffleSizes")
-        self._queue = EventQueue(self._context, self._capacity)
+        driver = driver_of(self._spark)
+        self._sizes = driver.sizes()
+        self._queue = driver.listen(self._capacity)
         # Those that come later tell by themselves.
         known = located(self._spark, alive=False).values()
         self._history.nodes.update({host: node for node, host in known if node != host})
@@ -80,14 +79,11 @@ class EventRecorder:
             return
         # Closed first, then told to end: the thread takes what is left in the queue before it goes.
         queue = self._queue
-        stop_if_alive(queue.close)
+        queue.close()
         self._open = False
         self._thread.join()
         self._queue = None
-        stop_if_alive(lambda: self._lose(queue.dropped))
-
-    def _lose(self, events: int) -> None:
-        self._lost += events
+        self._lost += queue.dropped
 
     def __enter__(self) -> Self:
         return self.start()
@@ -148,7 +144,7 @@ class EventRecorder:
         with self._changed:
             return self._history.ended.get(run)
 
-    def _run(self, queue: EventQueue) -> None:
+    def _run(self, queue: Events) -> None:
         while (texts := self._next(queue)) or self._open:
             for text in texts:
                 try:
@@ -156,7 +152,7 @@ class EventRecorder:
                 except Exception as error:  # noqa: BLE001 - one unreadable event must not end the recording
                     self.failures = [*self.failures[-99:], f"{type(error).__name__}: {error} in {text[:80]}"]
 
-    def _next(self, queue: EventQueue) -> list[str]:
+    def _next(self, queue: Events) -> list[str]:
         try:
             return queue.take()
         except Exception as error:  # noqa: BLE001 - the driver's JVM is gone, or going
@@ -178,6 +174,6 @@ class EventRecorder:
 
     def _ask_tracker(self, event: StageCompleted) -> None:
         for target, reduces, maps in self._history.shuffles_written(event):
-            sizes = read_sizes(self._sizes, maps, reduces)
+            sizes = None if self._sizes is None else read_sizes(self._sizes, maps, reduces)
             if sizes is not None:
                 self._history.add_shuffle(Shuffle(source=event.stage, target=target, sizes=sizes))

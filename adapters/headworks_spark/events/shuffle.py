@@ -6,7 +6,7 @@ the tasks' own metrics are exact, but name no sender. Sizes scaled to the metric
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import attrs
 import numpy as np
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from headworks_spark.driver.driver import Sizes
     from headworks_spark.events.history import Job
 
 MAX_CELLS = 1_000_000
@@ -37,11 +38,11 @@ class ShuffleTraffic:
     rows: NDArray[np.float64]
 
 
-def read_sizes(tracker: Any, maps: Mapping[int, int], reduces: int) -> NDArray[np.float32] | None:
+def read_sizes(tracker: Sizes, maps: Mapping[int, int], reduces: int) -> NDArray[np.float32] | None:
     """Bytes of each block that some map tasks wrote, in one call to the driver of this process.
 
     Args:
-        tracker: A `headworks.spark.ShuffleSizes` of its JVM.
+        tracker: The map output tracker of its session.
         maps: Partition of each map id (the id of the successful task attempt).
         reduces: Number of reduce partitions.
 

@@ -9,8 +9,9 @@ import attrs
 
 from headworks.errors import EngineError
 from headworks.model import FrozenMap
-from headworks_spark.driver.gateway import running_gateway
-from headworks_spark.driver.session import HARD, NOT_OURS, level_of
+from headworks_spark.driver.driver import HARD
+from headworks_spark.driver.reach import driver_of
+from headworks_spark.driver.session import NOT_OURS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -44,9 +45,10 @@ class PlacementTable:
         Raises:
             EngineError: The session does not have Headworks's task scheduler.
         """
-        if level_of(spark) != HARD:
+        driver = driver_of(spark)
+        if driver.level() != HARD:
             raise EngineError(NOT_OURS)
-        found = running_gateway().jvm.headworks.spark
+        found = driver.classes
         return cls(found.PlacementTable, found.TableLease, found.PlacementCounts)
 
     def push(self, scope: str, hosts: Mapping[Place, str], signatures: Mapping[int, str] = FrozenMap()) -> None:

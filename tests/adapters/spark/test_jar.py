@@ -17,7 +17,15 @@ from headworks.cli.main import headworks
 from headworks.errors import EngineError
 from headworks_local.java import Java, find_java
 from headworks_local.private_files import cache_folder
-from headworks_spark.driver.jar import MANAGER, OPTIONAL_MANAGERS, SERVICE, SparkHome, scheduler_jar, spark_home
+from headworks_spark.driver.jar import (
+    CONNECT,
+    MANAGER,
+    OPTIONAL_MANAGERS,
+    SERVICE,
+    SparkHome,
+    scheduler_jar,
+    spark_home,
+)
 from patience import PATIENCE
 
 PLACE_THREE_STAGES = """
@@ -123,18 +131,20 @@ def test_a_jar_is_made_once_and_whole(home: SparkHome, compiler: Java, jar: Path
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize(("part", "other"), [("yarn", "kubernetes"), ("kubernetes", "yarn")])
+@pytest.mark.parametrize("part", [*OPTIONAL_MANAGERS, CONNECT])
 def test_a_spark_that_was_built_without_a_part_has_a_jar_too(
-    home: SparkHome, java: None, tmp_path: Path, part: str, other: str
+    home: SparkHome, java: None, tmp_path: Path, part: str
 ) -> None:
     (tmp_path / "jars").mkdir()
     for each in home.jars:
         if not each.name.startswith(f"spark-{part}_"):
             (tmp_path / "jars" / each.name).symlink_to(each)
     bare = attrs.evolve(home, path=tmp_path)
+    managers = [manager for name, manager in OPTIONAL_MANAGERS.items() if name != part]
     with zipfile.ZipFile(scheduler_jar(bare, cache=tmp_path / "cache")) as archive:
-        assert archive.read(SERVICE).decode().split() == [MANAGER, OPTIONAL_MANAGERS[other]]
-        assert {each.split("/")[2] for each in archive.namelist() if each.count("/") == 3} == {other}
+        assert archive.read(SERVICE).decode().split() == [MANAGER, *managers]
+        folders = {each.split("/")[2] for each in archive.namelist() if each.count("/") == 3}
+    assert folders == {*OPTIONAL_MANAGERS, CONNECT} - {part} - home.absent
 
 
 @pytest.mark.spark

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from adapters.spark.spark_jobs import HOSTS
-from headworks_spark.driver import listening
+from headworks_spark.driver import classic
 from headworks_spark.driver.classes import made
 from headworks_spark.driver.gateway import scala_context
 from headworks_spark.driver.session import executors
@@ -58,7 +58,7 @@ def test_jobs_are_told_apart_by_scope_and_time(spark):
 
 
 def test_the_ends_of_stages_and_jobs_do_not_linger_nor_does_the_end_of_listening(spark, monkeypatch):
-    monkeypatch.setattr(listening, "LINGER", 400.0)
+    monkeypatch.setattr(classic, "LINGER", 400.0)
     with EventRecorder(spark) as recorder:
         count(spark, "at once")
         assert len(recorder.wait("at once", 1, since=0, timeout=PATIENCE)) == 1

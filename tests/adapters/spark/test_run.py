@@ -319,6 +319,22 @@ def test_an_application_that_is_not_there_is_wrong_use(tmp_path):
     assert (done.returncode, "there is no file" in done.stderr) == (2, True)
 
 
+@pytest.mark.parametrize(
+    ("address", "words", "said"),
+    [
+        ("sc://127.0.0.1:1", (), "no Connect server answers at 127.0.0.1:1"),
+        ("sc://", (), "is no address of a Connect server"),
+        ("sc://127.0.0.1:1", ("--conf", "a=b"), "--conf is for a session that is started"),
+    ],
+)
+def test_a_connect_server_that_cannot_be_used_is_named(tmp_path, address, words, said):
+    (tmp_path / "pipeline.yml").touch()
+    done = called("run", "--engine", "spark", "--master", address, *words, tmp_path / "pipeline.yml")
+    assert done.returncode in (2, 4)
+    assert said in done.stderr.replace("\n", " ")
+    assert "Traceback" not in done.stderr
+
+
 @pytest.fixture
 def target(spark, tmp_path):
     flights = FlightsQuery(folder=tmp_path, name="loop")

@@ -229,7 +229,7 @@ def test_a_second_session_is_refused(spark: SparkSession, cluster: LocalSpark) -
     [
         ("local", "`headworks spark up` starts some"),
         ("k8s://https://10.0.0.1", "with the jar that `headworks spark jar` writes"),
-        ("sc://node-1:15002", "Spark Connect does not reach the driver"),
+        ("sc://node-1:15002", "a client of it calls headworks_spark.connect(session)"),
         ("spark://node-1", "expected spark://HOST:PORT or yarn"),
     ],
 )
@@ -284,11 +284,11 @@ def test_a_jvm_that_ends_first_leaves_no_traceback_of_accumulators(java: None, w
 
 @pytest.mark.spark
 @pytest.mark.slow
-def test_a_connect_session_is_refused(java: None) -> None:
+def test_a_connect_server_without_the_jar_is_named(java: None) -> None:
     if importlib.util.find_spec("grpc") is None:
         pytest.skip("needs Spark Connect: pip install 'pyspark[connect]'")
     done = run(CONNECT_SESSION)
-    assert "refused: this is a Spark Connect session" in done.stdout, done.stderr
+    assert "refused: this Connect server has no jar of Headworks's: start it on" in done.stdout, done.stderr
 
 
 @pytest.mark.parametrize("address", ["127.0.0.2:41234", "127.0.0.2"])

@@ -66,17 +66,17 @@ def connection(spark):
 @pytest.fixture(scope="module")
 def burned(spark, connection):
     """Usage of the live executors before and after all cores burned, and the job that did."""
-    until(lambda: set(executors(spark)) <= set(read_usage()))
+    until(lambda: set(executors(spark)) <= set(read_usage(spark)))
     alive = set(executors(spark))  # executors that tests before this one killed have reports as well
     burn(spark, 0.0)  # starts the workers
     started = time.time()
-    until(lambda: min(read_usage()[each].time for each in alive) > started)
+    until(lambda: min(read_usage(spark)[each].time for each in alive) > started)
     first, _ = witness(spark)
-    before, since = read_usage(), time.time()
+    before, since = read_usage(spark), time.time()
     burn(spark, SECONDS)
     (job,) = connection.recorder.wait(None, 1, since=since, timeout=PATIENCE)
-    until(lambda: sum(read_usage()[each].cpu - before[each].cpu for each in alive) > 0.9 * BURNED)
-    after = read_usage()
+    until(lambda: sum(read_usage(spark)[each].cpu - before[each].cpu for each in alive) > 0.9 * BURNED)
+    after = read_usage(spark)
     spent = witness(spark)[0] - first
     return {each: before[each] for each in alive}, {each: after[each] for each in alive}, job, spent
 
@@ -96,7 +96,7 @@ def test_python_s_cpu_is_in_it_and_not_in_spark_s_metric(burned):
 
 def test_memory_is_what_the_system_says_of_the_same_processes(burned, spark):
     alive = set(executors(spark))
-    until(lambda: sum(read_usage()[each].memory for each in alive) == pytest.approx(witness(spark)[1], rel=0.2))
+    until(lambda: sum(read_usage(spark)[each].memory for each in alive) == pytest.approx(witness(spark)[1], rel=0.2))
 
 
 def test_nodes_have_it_in_points(burned, spark):

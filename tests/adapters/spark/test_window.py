@@ -11,7 +11,7 @@ import headworks_spark
 from adapters.spark.spark_jobs import HOSTS, PARTITIONS, patience, rotation
 from headworks.control.loop import Control
 from headworks.model import Limits, Resources
-from headworks_spark.driver.gateway import trigger_of
+from headworks_spark.driver.reach import driver_of
 from headworks_spark.events.batch import budget, measurable
 from headworks_spark.events.event import JobEnd, JobStart, TaskEnd
 from headworks_spark.events.history import Job
@@ -94,7 +94,7 @@ def test_long_triggers_are_measured_and_data_that_comes_late_is_followed(connect
     control = Control(scheduler="even", options={"rebalance": True}, engine="spark", window=0.5, limits=limits)
     follower = connection.follow(late, control, interval=0.1, on_round=rounds.append)
 
-    assert trigger_of(rare).seconds == TRIGGER
+    assert driver_of(connection.spark).trigger(rare).seconds == TRIGGER
     target = connection.target(rare)
     target.placement.push(target.scope, rotation(1, 2))
     seen = observe(target, 0.5)

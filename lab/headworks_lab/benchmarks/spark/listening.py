@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from headworks.cli.output import console, table
 from headworks_lab.measure.figures import processor_seconds
 from headworks_spark.driver.gateway import running_gateway
-from headworks_spark.driver.listening import EventQueue
+from headworks_spark.driver.reach import driver_of
 from headworks_spark.driver.session import ONE_JOB, session
 from headworks_spark.events.event import parse
 from headworks_spark.events.history import History
@@ -86,7 +86,7 @@ def measure(spark: SparkSession, cluster: LocalSpark, *, heard: bool) -> tuple[f
 
 def taken(spark: SparkSession) -> tuple[int, float, float]:
     """Events of a job that wait until it is over, and CPU seconds to take and parse them: driver, this process."""
-    heard, history, events = EventQueue(spark.sparkContext, CAPACITY), History(), 0
+    heard, history, events = driver_of(spark).listen(CAPACITY), History(), 0
     job(spark)
     time.sleep(2.0)
     before, own = processor_seconds(running_gateway().proc.pid), time.process_time()

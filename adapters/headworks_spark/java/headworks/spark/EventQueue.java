@@ -21,7 +21,7 @@ import org.apache.spark.util.JsonProtocol;
  *
  * Spark's bus is told nothing but "in the queue" or "dropped"; text is made by the thread that takes.
  */
-public final class EventQueue extends SparkListener {
+public class EventQueue extends SparkListener {
     private static final String QUERY = "org.apache.spark.sql.streaming.StreamingQueryListener$";
 
     private final ArrayBlockingQueue<SparkListenerEvent> queue;

@@ -60,11 +60,13 @@ public final class MasterClaim {
             && exists(KUBERNETES_MANAGER);
     }
 
-    private static boolean exists(String name) {
+    static boolean exists(String name) {
         try {
             Class.forName(name, false, MasterClaim.class.getClassLoader());
             return true;
         } catch (ClassNotFoundException error) {
+            return false;
+        } catch (LinkageError error) {
             return false;
         }
     }

@@ -42,6 +42,8 @@ public final class PlacementPlugin implements SparkPlugin {
             } else if (!MasterClaim.claim(context)) {
                 LOG.warn("Headworks places no task under " + context.master()
                     + ": its task scheduler runs on standalone clusters, on YARN and on Kubernetes");
+            } else {
+                ConnectCalls.open(context.conf());
             }
             return new HashMap<String, String>();
         }

@@ -1,0 +1,98 @@
+"""An application of Spark Connect, run in this process: a Python file, or the project of a declarative pipeline."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import socket
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from headworks.errors import EngineError, OptionError
+from headworks_spark.applications.script import run_script
+from headworks_spark.driver.session import ANSWER
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+SCHEME = "sc://"
+"""Begin of the addresses of Connect servers."""
+PIPELINES = (".yml", ".yaml")
+"""Ends of the files that describe a project of `spark-pipelines`."""
+PORT = 15002
+"""Port of a Connect server whose address has none."""
+REMOTE = "SPARK_REMOTE"
+"""Variable by which PySpark makes a session of Connect."""
+
+
+@contextlib.contextmanager
+def connected(address: str, launch: Sequence[str]) -> Iterator[Any]:
+    """Yield a session of a Connect server, which is the one of the program that runs in the block.
+
+    Args:
+        address: `sc://HOST:PORT`, with a token as PySpark takes it.
+        launch: Options of spark-submit, of which a running server takes none.
+
+    Raises:
+        EngineError: No server answers there.
+        OptionError: There are such options.
+    """
+    if launch:
+        raise OptionError(
+            f"{launch[0]} is for a session that is started, and {SCHEME} is a server that runs: leave it out"
+        )
+    _refuse_silence(address)
+    # PySpark is optional and costs 0.3 s: a list of plugins imports this module, and asks for no session.
+    from pyspark.sql import SparkSession
+
+    before = os.environ.get(REMOTE)
+    os.environ[REMOTE] = address
+    try:
+        yield SparkSession.builder.remote(address).getOrCreate()
+    finally:
+        os.environ.pop(REMOTE)
+        if before is not None:
+            os.environ[REMOTE] = before
+
+
+def _refuse_silence(address: str) -> None:
+    """Refuse a server that does not answer: Connect tries for ten minutes."""
+    found = re.match(rf"{SCHEME}(\[[^\]]+\]|[^:/;]+)(?::(\d+))?", address)
+    if found is None:
+        raise EngineError(f"{address!r} is no address of a Connect server, such as {SCHEME}HOST:{PORT}")
+    host, port = found[1].strip("[]"), int(found[2] or PORT)
+    try:
+        socket.create_connection((host, port), ANSWER).close()
+    except (OSError, OverflowError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise EngineError(f"no Connect server answers at {host}:{port} ({why}): start it, or look at its log") from None
+
+
+def run_connected(application: Sequence[str]) -> int:
+    """Run a file of Connect to its end.
+
+    Args:
+        application: A Python file and its arguments, or the file of a project of `spark-pipelines`.
+
+    Returns:
+        Its exit code.
+
+    Raises:
+        EngineError: PySpark lacks what pipelines need, or the pipeline fails.
+    """
+    if not application[0].endswith(PIPELINES):
+        return run_script(application)
+    try:
+        from pyspark.pipelines.cli import run
+    except ImportError as error:
+        raise EngineError(
+            f"{application[0]} needs pipelines of Spark 4.1 ({error}): pip install 'pyspark[pipelines]'"
+        ) from None
+    from pyspark.errors import PySparkException
+
+    try:
+        run(Path(application[0]), full_refresh=[], full_refresh_all=False, refresh=[], dry=False)
+    except PySparkException as error:
+        raise EngineError(f"{application[0]} ended with an error: {error}") from error
+    return 0

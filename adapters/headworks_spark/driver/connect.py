@@ -1,0 +1,258 @@
+"""The driver of a Spark Connect session: two plugins of the Connect server, which the jar has, answer a few calls."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import json
+import re
+import uuid
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from headworks.errors import EngineError
+from headworks_spark.driver.driver import Trigger
+from headworks_spark.driver.operators import PlanNode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+CALL = "headworks.spark/call"
+"""Type of the messages that are the jar's: words as a JSON list, a call's name before what it is given."""
+ORDERS = frozenset({"PlacementTable.replace", "TableLease.clear", "TableLease.drop", "TableLease.grant"})
+"""Calls that answer nothing: commands of Connect. All others are relations, whose one row is the answer as JSON."""
+OLDEST = 4
+"""Major version of the oldest Spark whose Connect server takes plugins in this form."""
+MOST = 2_000
+"""Events that are taken in one call."""
+WAIT = 2.0
+"""Seconds that a call waits for the first event: each is a query in the server's list."""
+LINGER = 0.5
+"""Seconds that it then waits for others, unless the end of a stage, a job or a micro-batch comes first."""
+CUT_OFF = re.compile("CANCELED|Interrupted")
+"""Said of a call that a client ended with all others, as `interruptAll` does."""
+SAID = re.compile(r"Headworks: ([^\n]*)")
+"""A sentence of the jar's in an error of Spark's."""
+NO_JAR = (
+    "this Connect server has no jar of Headworks's: start it on a standalone cluster, YARN or Kubernetes with the two "
+    "options that `headworks spark jar` prints"
+)
+
+
+def is_connect(spark: Any) -> bool:
+    """True of a session of Spark Connect."""
+    return type(spark).__module__.startswith("pyspark.sql.connect")
+
+
+@attrs.frozen
+class ConnectClasses:
+    """The classes of the jar with static methods."""
+
+    _driver: Connect
+
+    def __getattr__(self, name: str) -> ConnectClass:
+        return ConnectClass(self._driver, name)
+
+
+@attrs.frozen
+class ConnectClass:
+    """A class of the jar, whose static methods are called by their names."""
+
+    _driver: Connect
+    _name: str
+
+    def __getattr__(self, method: str) -> Any:
+        return lambda *words: self._driver.call(f"{self._name}.{method}", *words)
+
+
+@attrs.frozen
+class ConnectExecutor:
+    """An executor, as the server told of it."""
+
+    id: str
+    address: str
+    cores: int
+    attributes: dict[str, str]
+    resources: dict[str, int]
+
+    def attribute(self, name: str) -> str | None:
+        """See `Executor.attribute`."""
+        return self.attributes.get(name)
+
+    def units(self, resource: str) -> int | None:
+        """See `Executor.units`."""
+        return self.resources.get(resource)
+
+
+class ConnectEvents:
+    """A queue in the server. Each take has a number, so that one that Connect repeats gives the same events again."""
+
+    def __init__(self, driver: Connect, capacity: int) -> None:
+        """Hear the events of this session's queries from now on."""
+        self._driver, self._id, self._takes, self.dropped = driver, str(uuid.uuid4()), 0, 0
+        driver.call("ConnectSession.listen", self._id, capacity)
+
+    def take(self) -> list[str]:
+        """See `Events.take`."""
+        words = (self._takes + 1, MOST, round(WAIT * 1000), round(LINGER * 1000))
+        failures = self._driver.failures
+        try:
+            answer = self._driver.call("ConnectSession.take", self._id, *words)
+        except failures as error:
+            if CUT_OFF.search(str(error)):
+                return []
+            raise
+        if answer is None:
+            raise EngineError("the Connect server took this client for dead, and hears no events for it: connect again")
+        self._takes += 1
+        text, self.dropped = answer
+        return list(text.splitlines())
+
+    def close(self) -> None:
+        """See `Events.close`."""
+        # Where the server is gone, the queue is, too.
+        with contextlib.suppress(*self._driver.failures):
+            self._driver.call("ConnectSession.deafen", self._id)
+
+
+@attrs.frozen
+class ConnectSizes:
+    """The map output tracker of the server."""
+
+    _driver: Connect
+
+    def read(self, map_id: int, reduces: int) -> bytes:
+        """See `Sizes.read`."""
+        return base64.b64decode(self._driver.call("ConnectSession.sizes", map_id, reduces))
+
+
+@attrs.frozen
+class Connect:
+    """See `Driver`."""
+
+    _spark: Any
+
+    @property
+    def classes(self) -> ConnectClasses:
+        """The classes of the jar that a client may call."""
+        return ConnectClasses(self)
+
+    @property
+    def failures(self) -> tuple[type[Exception], ...]:
+        """Errors of PySpark, as those of Connect are, and what the jar refuses."""
+        # PySpark is optional and costs 0.3 s: a list of plugins imports this module, and asks for no session.
+        from pyspark.errors import PySparkException
+
+        return PySparkException, EngineError
+
+    def call(self, name: str, *words: str | int | None) -> Any:
+        """Call a method of the jar in the server.
+
+        Raises:
+            EngineError: The server has no jar of Headworks's, or the jar refuses.
+            PySparkException: It was not reached.
+        """
+        message = json.dumps([name, *words])
+        failures = self.failures
+        try:
+            return _order(self._spark, message) if name in ORDERS else json.loads(_ask(self._spark, message))
+        except failures as error:
+            if (refusal := _refusal(error)) is not None:
+                raise refusal from None
+            raise
+
+    def answers(self) -> bool:
+        """Ask the server for the level."""
+        with contextlib.suppress(*self.failures):
+            return bool(self.level())
+        return False
+
+    def level(self) -> str:
+        """See `Driver.level`."""
+        if int(self._spark.version.split(".")[0]) < OLDEST:
+            raise EngineError(
+                f"this is a Spark Connect session of Spark {self._spark.version}, and queries of Connect are placed "
+                f"from Spark {OLDEST}.0 on: make a classic session with headworks_spark.session('spark://HOST:PORT')"
+            )
+        return str(self.call("ConnectSession.level"))
+
+    def stopped(self) -> bool:
+        """See `Driver.stopped`."""
+        return bool(self._spark.is_stopped)
+
+    def setting(self, name: str, default: str) -> str:
+        """See `Driver.setting`."""
+        return self.settings(name).get(name, default)
+
+    def settings(self, prefix: str) -> dict[str, str]:
+        """See `Driver.settings`."""
+        found: dict[str, str] = self.call("ConnectSession.settings", prefix)
+        return found
+
+    def heap(self) -> int:
+        """See `Driver.heap`."""
+        return int(self.call("ConnectSession.heap"))
+
+    def executors(self, *, alive: bool) -> Iterator[ConnectExecutor]:
+        """See `Driver.executors`."""
+        return (ConnectExecutor(**each) for each in self.call("ConnectSession.executors", str(alive).lower()))
+
+    def listen(self, capacity: int) -> ConnectEvents:
+        """See `Driver.listen`."""
+        return ConnectEvents(self, capacity)
+
+    def sizes(self) -> ConnectSizes:
+        """See `Driver.sizes`."""
+        return ConnectSizes(self)
+
+    def usage(self) -> str:
+        """See `Driver.usage`."""
+        return str(self.call("UsagePlugin.read"))
+
+    def trigger(self, query: Any) -> Trigger:
+        """See `Driver.trigger`."""
+        if query is None:
+            return Trigger()
+        kind, millis = self.call("ConnectSession.trigger", str(query.id))
+        return Trigger(kind, millis / 1e3)
+
+    def plan(self, query: Any) -> PlanNode | None:
+        """See `Driver.plan`."""
+        found = self.call("ConnectSession.plan", str(query.id))
+        return None if found is None else _node(found)
+
+
+def _node(found: Mapping[str, Any]) -> PlanNode:
+    return PlanNode(found["name"], tuple(map(_node, found["children"])), found["state"])
+
+
+def _refusal(error: Exception) -> EngineError | None:
+    """The jar's own sentence in an error of Connect's, or that there is no jar."""
+    text = str(error)
+    if said := SAID.search(text):
+        return EngineError(said[1])
+    return EngineError(NO_JAR) if "NO_HANDLER_FOR_EXTENSION" in text or "No handler found for ext" in text else None
+
+
+def _message(text: str) -> Any:
+    # PySpark's Connect is optional: who calls this has it.
+    from google.protobuf.any_pb2 import Any as Message
+
+    return Message(type_url=CALL, value=text.encode())
+
+
+def _order(spark: Any, text: str) -> None:
+    # PySpark's Connect is optional: who calls this has it.
+    from pyspark.sql.connect.proto import Command
+
+    spark.client.execute_command(Command(extension=_message(text)))
+
+
+def _ask(spark: Any, text: str) -> str:
+    # PySpark's Connect is optional: who calls this has it.
+    from pyspark.sql.connect.proto import Plan, Relation
+
+    table = spark.client.to_table(Plan(root=Relation(extension=_message(text))), {})[0]
+    answer: str = table.column(0)[0].as_py()
+    return answer

@@ -1,0 +1,233 @@
+"""Queries of Spark Connect clients on a real server and cluster: Spark's event log says where their tasks ran."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import psutil
+import pytest
+
+from adapters.spark.connect_client import HOSTS, PARTITIONS
+from headworks_spark.driver.jar import PLACEMENT, scheduler_jar, spark_home
+from headworks_spark.local.cluster import LocalSpark, worker_specs
+from patience import PATIENCE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+pytestmark = [
+    pytest.mark.spark,
+    pytest.mark.slow,
+    pytest.mark.xdist_group("connect"),
+    pytest.mark.skipif(importlib.util.find_spec("grpc") is None, reason="needs pyspark[connect]"),
+]
+CLIENT = Path(__file__).with_name("connect_client.py")
+SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
+TOKEN = "open-sesame"
+STARTED = "Spark Connect server started at: "
+SETTINGS = {
+    "spark.plugins": PLACEMENT,
+    "spark.sql.adaptive.enabled": "false",
+    "spark.cores.max": "6",
+    "spark.executor.memory": "600m",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.connect.grpc.binding.address": "127.0.0.1",
+    "spark.connect.grpc.binding.port": "0",
+    "spark.connect.authenticate.token": TOKEN,
+    "spark.eventLog.enabled": "true",
+    "spark.eventLog.rolling.enabled": "false",
+    "spark.eventLog.compress": "false",
+    "spark.ui.enabled": "false",
+    # A machine that is slow for a moment is no reason to leave a node.
+    "spark.headworks.wait": "600s",
+}
+
+
+@attrs.frozen
+class Server:
+    """A Connect server, and what it wrote."""
+
+    pid: int
+    port: int
+    logs: Path
+
+    def url(self, token: str = TOKEN) -> str:
+        return f"sc://localhost:{self.port}/;token={token}"
+
+    def batches(self, query: str) -> dict[int, list[list[Any]]]:
+        """(stage, partition, host) of the tasks of each batch that has ended, by number: what the event log has."""
+        (log,) = self.logs.iterdir()
+        events = [json.loads(line) for line in log.read_text().splitlines() if line.endswith("}")]
+        jobs = [
+            each
+            for each in events
+            if each["Event"] == "SparkListenerJobStart" and each["Properties"].get("sql.streaming.queryId") == query
+        ]
+        ended = {each["Job ID"] for each in events if each["Event"] == "SparkListenerJobEnd"}
+        tasks: dict[int, list[tuple[int, str]]] = {}
+        for each in events:
+            if each["Event"] == "SparkListenerTaskEnd":
+                info = each["Task Info"]
+                tasks.setdefault(each["Stage ID"], []).append((info["Partition ID"], info["Host"]))
+        return {
+            int(job["Properties"]["streaming.sql.batchId"]): sorted(
+                [rank, partition, host]
+                for rank, stage in enumerate(sorted(job["Stage IDs"]))
+                for partition, host in tasks.get(stage, [])
+            )
+            for job in jobs
+            if job["Job ID"] in ended
+        }
+
+
+@pytest.fixture(scope="module")
+def server(java: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server with the jar, a token, and three executors of two cores."""
+    if spark_home().version.startswith("3."):
+        pytest.skip("needs the Connect of Spark 4")
+    folder = tmp_path_factory.mktemp("connect")
+    logs = folder / "events"
+    logs.mkdir()
+    conf = SETTINGS | {"spark.eventLog.dir": logs.as_uri(), "spark.sql.warehouse.dir": str(folder / "warehouse")}
+    options = [word for name, value in conf.items() for word in ("--conf", f"{name}={value}")]
+    jar = str(scheduler_jar(spark_home()))
+    program = str(spark_home().path / "bin" / "spark-submit")
+    with LocalSpark(worker_specs((2, 2, 2)), timeout=PATIENCE) as cluster:
+        command = [
+            program,
+            "--class",
+            SERVER,
+            "--master",
+            cluster.master_url,
+            "--jars",
+            jar,
+            *options,
+            "spark-internal",
+        ]
+        env = os.environ | {"PYSPARK_PYTHON": sys.executable}
+        with (folder / "said").open("w") as said:
+            process = subprocess.Popen(command, env=env, stdout=said, stderr=said, cwd=folder)
+        try:
+            yield Server(process.pid, port_of(process, folder / "said"), logs)
+        finally:
+            process.terminate()
+            process.wait(PATIENCE)
+
+
+def port_of(process: subprocess.Popen[bytes], said: Path) -> int:
+    def started() -> int:
+        assert process.poll() is None, said.read_text()[-20000:]
+        _, found, rest = said.read_text().partition(STARTED)
+        return int(rest.splitlines()[0].rpartition(":")[2]) if found and "\n" in rest else 0
+
+    return until(started)
+
+
+def until(look: Any) -> Any:
+    deadline = time.monotonic() + PATIENCE
+    while not (found := look()):
+        assert time.monotonic() < deadline
+        time.sleep(0.2)
+    return found
+
+
+def run(server: Server, what: str, *words: str) -> list[dict[str, Any]]:
+    """Run a client to its end: what it said."""
+    command = [sys.executable, str(CLIENT), server.url(), what, *words]
+    env = os.environ | {"PYTHONPATH": str(CLIENT.parents[2])}
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False, timeout=PATIENCE)
+    assert done.returncode == 0, done.stdout + done.stderr[-20000:]
+    return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+
+
+@pytest.fixture(scope="module")
+def moved(server: Server) -> list[dict[str, Any]]:
+    return run(server, "moved")
+
+
+def test_a_query_is_moved_three_times_and_loses_no_row(server: Server, moved: list[dict[str, Any]]) -> None:
+    connected, *rounds, heard, counted = moved
+    assert connected == {"level": "hard", "warnings": [], "executors": list(HOSTS)}
+    assert [(each["outcome"], each["hits"]) for each in rounds] == [("executed", [2 * PARTITIONS] * 2)] * 3
+    batches = server.batches(rounds[0]["id"])
+    for each in rounds:
+        whole = [batches[each["last"] + later] for later in (2, 3)]
+        assert whole == [each["asked"]] * 2
+    assert len({json.dumps(each["asked"]) for each in rounds}) == 3
+    assert all(each["flows"] for each in rounds[1:])
+    assert heard == {"heard": [rounds[0]["id"]], "failures": [], "dropped": 0}
+    assert counted == {"lost": 0}
+
+
+FLOWS = ("first", "second", "third")
+FILES, ROWS = 40, 300
+PROJECT = """
+from pyspark import pipelines as dp
+
+
+def numbers():
+    lines = spark.readStream.schema("value LONG").option("maxFilesPerTrigger", 1).json(INPUT)
+    return lines.repartition(6)
+
+
+@dp.table
+def first():
+    return numbers()
+
+
+@dp.table
+def second():
+    return numbers()
+
+
+@dp.table
+def third():
+    return numbers()
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """Three flows that know nothing of Headworks."""
+    (tmp_path / "input").mkdir()
+    for number in range(FILES):
+        lines = (json.dumps({"value": number * ROWS + row}) for row in range(ROWS))
+        (tmp_path / "input" / f"{number}.json").write_text("\n".join(lines))
+    (tmp_path / "flows.py").write_text(f"INPUT = {str(tmp_path / 'input')!r}\n{PROJECT}")
+    spec = tmp_path / "pipeline.yml"
+    storage = (tmp_path / "storage").as_uri()
+    spec.write_text(f"name: three\nstorage: {storage}\nlibraries:\n  - glob:\n      include: flows.py\n")
+    return spec
+
+
+def test_the_flows_of_a_declarative_pipeline_are_moved_three_times(server: Server, project: Path) -> None:
+    pytest.importorskip("pyspark.pipelines.cli", reason="needs pyspark[pipelines] from Spark 4.1 on")
+    *rounds, ended = run(server, "pipeline", str(project), *FLOWS)
+    assert [each["outcome"] for each in rounds] == ["executed"] * 3
+    for each in rounds:
+        assert len(each["flows"]) == 3
+        for query, (name, last, asked) in each["flows"].items():
+            assert server.batches(query)[last + 2] == asked, name
+    assert ended == {"code": 0, "rows": [FILES * ROWS] * 3}
+
+
+def test_who_has_no_token_is_refused_and_there_is_no_other_door(server: Server, moved: list[dict[str, Any]]) -> None:
+    command = [sys.executable, str(CLIENT), server.url("wrong"), "moved"]
+    env = os.environ | {"PYTHONPATH": str(CLIENT.parents[2])}
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False, timeout=PATIENCE)
+    assert done.returncode == 1
+    assert "UNAUTHENTICATED" in done.stderr, done.stderr
+    found = psutil.Process(server.pid).net_connections("tcp")
+    doors = {each.laddr.port for each in found if each.status == psutil.CONN_LISTEN}
+    # Connect, and those of any driver: for executors, and for blocks.
+    assert server.port in doors
+    assert len(doors) == 3
