@@ -13,6 +13,8 @@ else by the branch and bound of CP-SAT (`solver`), with a known placement as its
 answer (`search`), or a greedy one (`start`). Bounds are those of the relaxations (`relaxation`, `pricing`,
 `any_number`), tightened by each target or rate that is proved to be out of reach. Where the columns are too many for
 the integer program, the best by reduced cost are searched and the bound stays that of the relaxation; throughput is
-then searched by counts of tasks. More classes of tasks than `placement.CLASSES` are not searched at all, and the plan
-says so.
+then searched by counts of tasks. Hard constraints leave patterns out, and those on racks are rows of the master program
+(`node_rules`, `pattern_constraints`). More classes of tasks than `placement.CLASSES` are not searched. Their traffic is
+bounded by topology (`by_topology`, `parts`): nodes are knapsacks of parts of topologies, and column generation finds
+their prices.
 """

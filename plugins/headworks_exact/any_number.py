@@ -125,6 +125,14 @@ class AnyNumber:
         finite = np.isfinite(self.others)
         return float((price * np.where(finite, self.others, 0.0))[finite].min(initial=np.inf)) if finite.any() else 0.0
 
+    def worth(self, price: Floats) -> float:
+        """What all machines are worth beside tasks without profiles.
+
+        Args:
+            price: Price of a percent of each machine, shape (m,).
+        """
+        return float(price @ self.free) - self.rest(price)
+
     def gap(self, rate: float, price: Floats) -> float:
         """Cost of the cheapest spreads above the worth of all machines: above 0, no placement sustains the rate.
 
@@ -132,7 +140,7 @@ class AnyNumber:
             rate: Factor of the stated rates.
             price: Price of a percent of each machine, shape (m,).
         """
-        return float(self.costs(rate, price)[0].min(axis=1).sum()) + self.rest(price) - float(price @ self.free)
+        return float(self.costs(rate, price)[0].min(axis=1).sum()) - self.worth(price)
 
     def load(self, rate: float, row: int, spread: NDArray[np.int64]) -> Floats:
         """Percent of each machine that a spread takes, float64 (m,).

@@ -8,6 +8,8 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from headworks_exact.node_rules import NodeRules
+
 if TYPE_CHECKING:
     from headworks.problem import Problem
 
@@ -62,14 +64,14 @@ class Classes:
             tasks=tasks,
             count=np.array([len(each) for each in tasks], dtype=np.int64),
             home=home,
-            nodes=_groups(problem, set(home)),
+            nodes=_groups(problem, set(home), NodeRules.of(problem)),
         )
 
 
-def _groups(problem: Problem, homes: set[int]) -> tuple[tuple[int, ...], ...]:
+def _groups(problem: Problem, homes: set[int], rules: NodeRules) -> tuple[tuple[int, ...], ...]:
     found: dict[object, list[int]] = {}
     for node in range(problem.m):
         alone = node if node in homes else -1
-        key = (problem.capacity[node].tobytes(), int(problem.slots[node]), alone)
+        key = (problem.capacity[node].tobytes(), int(problem.slots[node]), alone, rules.key(node))
         found.setdefault(key, []).append(node)
     return tuple(map(tuple, found.values()))

@@ -22,6 +22,8 @@ Counts = NDArray[np.int64]
 
 Found = tuple[bool | None, Counts | None]
 """Feasibility of a factor (None: the budget does not tell), and counts that sustain it."""
+PRICES = 1e-7
+"""Step in which costs of numbers of tasks are counted, as a share of what the machines are worth."""
 UNITS = 10_000_000
 """Integer units of one machine, to which the need of a task is rounded up."""
 
@@ -153,6 +155,7 @@ def by_counts(
     options: Options,
     budget: Budget,
     tasks: int | None = None,
+    priced: tuple[NDArray[np.float64], float] | None = None,
 ) -> Found:
     """Decide by counts of tasks whether a factor can be sustained, and by which.
 
@@ -163,6 +166,8 @@ def by_counts(
         options: Options of `optimal`.
         budget: Work and time that are left.
         tasks: Tasks that all components may have; the fewest are then looked for. None asks for any.
+        priced: What each number of tasks costs at least for some prices of the machines, shape (K, n), in the last
+            column what all larger ones do, and what all machines are worth; None if that is unknown.
     """
     # The extra `exact`, and slow to import.
     from ortools.sat.python import cp_model
@@ -172,6 +177,7 @@ def by_counts(
     terms: list[list[Any]] = [[] for _ in range(machines)]
     on: list[list[Any]] = []
     numbers: list[Any] = []
+    takes_of: list[list[Any]] = []
     hints = best if best is not None else np.zeros((parts, machines), dtype=np.int64)
     for row in range(parts):
         size = _sizes(instances, row, factor, most(instances, row, options) if tasks is None else tasks)
@@ -192,6 +198,8 @@ def by_counts(
         for node in np.flatnonzero(instances.floor[row]).tolist():
             model.add(here[node] >= int(instances.floor[row, node]))
         on.append(here)
+        takes_of.append(chosen)
+    _add_prices(model, takes_of, priced)
     if tasks is not None:
         model.add(sum(numbers) <= tasks)
         model.minimize(sum(numbers))
@@ -206,6 +214,25 @@ def by_counts(
         return None, None
     found = [[0 if isinstance(each, int) else solver.value(each) for each in here] for here in on]
     return True, np.array(found, dtype=np.int64)
+
+
+def _add_prices(model: Any, chosen: list[list[Any]], priced: tuple[NDArray[np.float64], float] | None) -> None:
+    """Add that all numbers of tasks together cost no more than the machines are worth (weak duality)."""
+    if priced is None:
+        return
+    cost, worth = priced
+    gap = worth - float(cost.min(axis=1).sum())
+    if not math.isfinite(gap) or worth <= 0:
+        return
+    terms: list[Any] = []
+    for takes, own in zip(chosen, cost, strict=True):
+        above = own[: min(len(takes), len(own) - 1)] - own.min()
+        for take, more in zip(takes, above.tolist(), strict=False):
+            if more > gap + PRICES * worth:
+                model.add(take == 0)
+            else:
+                terms.append(math.floor(more / worth / PRICES) * take)
+    model.add(sum(terms) <= math.ceil(gap / worth / PRICES) + 1)
 
 
 def _tasks(

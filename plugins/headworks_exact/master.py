@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import attrs
 import numpy as np
 
+from headworks_exact.pattern_constraints import PatternConstraints
 from headworks_exact.pattern_model import PatternModel
 from headworks_exact.patterns import Patterns
 from headworks_exact.solver import solve
@@ -28,12 +29,14 @@ class Master:
         patterns: The patterns.
         total: All traffic, in units.
         hint: Patterns of a placement that is known, None without one.
+        constraints: Hard constraints of the problem.
     """
 
     model: PatternModel
     patterns: Patterns
     total: int
     hint: Patterns | None
+    constraints: PatternConstraints
 
 
 def solve_master(master: Master, least: int, most: int, budget: Budget) -> tuple[bool, Patterns | None]:
@@ -68,6 +71,7 @@ def solve_master(master: Master, least: int, most: int, budget: Budget) -> tuple
         here = np.flatnonzero(every[:, number])
         counts = every[here, number].tolist()
         model.add(cp_model.LinearExpr.weighted_sum([holds[at] for at in here.tolist()], counts) == tasks)
+    master.constraints.add(model, holds, master.patterns)
     within = cp_model.LinearExpr.weighted_sum(holds, (local // unit).tolist())
     model.add_linear_constraint(within, -(-(master.total - most) // unit), (master.total - least) // unit)
     empty = cp_model.LinearExpr.weighted_sum(holds, _empties(groups, every, group).tolist())

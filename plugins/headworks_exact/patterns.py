@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from headworks.problem.arrays.workers import Workers
 from headworks_exact.elimination import Completion, Frontiers
+from headworks_exact.pattern_constraints import PatternConstraints
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -95,13 +96,17 @@ class PatternBuilder:
 
     Attributes:
         complete: Whether all that was left out for its workers is known to need more than there are slots.
+        constraints: Hard constraints on what a node holds.
     """
 
     def __init__(self, problem: Problem, classes: Classes, model: PatternModel, budget: Budget) -> None:
         self.model, self.budget, self.complete = model, budget, True
         self._frontiers = Frontiers.of_model(model)
         self._resources = np.flatnonzero(model.demand.any(axis=0)).tolist() or [0]
-        self._workers = _WorkerCount(problem, classes, model, budget)
+        self._workers, self.constraints = (
+            _WorkerCount(problem, classes, model, budget),
+            PatternConstraints(problem, classes, model),
+        )
         self._states = [_strides(model.count[list(each)]) for each in self._frontiers.of]
 
     def tables(self, price: Floats, weight: float, *, fine: bool = True) -> dict[bytes, list[Completion]]:
@@ -163,7 +168,7 @@ class PatternBuilder:
                 if self._frontiers.last[j]:
                     fits, proven = self._workers.fit(rows.every, rows.group, int(self.model.topology[j]), rows.slots)
                     self.complete &= proven
-                    rows = rows.only(fits)
+                    rows = rows.only(fits & self.constraints.keep(rows.every, rows.group, int(self.model.topology[j])))
                 if beam:
                     rows = rows.only(_best(rows.group, rows.bound, most))
                 elif self.budget.spent:
@@ -216,6 +221,7 @@ class PatternBuilder:
                 left = rows.left[at] - number * model.demand[j]
                 # a class that needs nothing fits beside what overloads a node no more than others do
                 at = at[(left >= 0).all(axis=1) & (rows.opened[at] | (rows.slots[at] > 0))]
+                at = at[self.constraints.allowed[rows.group[at], j]]
             self.budget.take(len(at) * BUILT)
             new = self._with(rows, at, j, number, gain, weight)
             new.value -= price[j, number]

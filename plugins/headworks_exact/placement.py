@@ -33,7 +33,7 @@ STEP = 0.005
 """Distance of the first target from the bound, in all traffic; doubled each time."""
 FINE = 0.002
 """Distance of two targets, in all traffic, below which no further list is tried."""
-CLASSES = 300
+CLASSES = 100
 """Classes of interchangeable tasks, at most, of a problem that is searched."""
 ALL = 100_000
 """Patterns of a problem, at most, that are listed at once."""
@@ -230,7 +230,8 @@ class _Search:
             Whether all was searched, and whether there is one.
         """
         hint = patterns_in(self.model, self.classes, self.best) if self.best is not None else None
-        master = Master(model=self.model, patterns=patterns, total=self.total, hint=hint)
+        constraints = self._builder.constraints
+        master = Master(model=self.model, patterns=patterns, total=self.total, hint=hint, constraints=constraints)
         complete, chosen = solve_master(master, self.bound, target, self.budget)
         if chosen is None:
             return complete, False

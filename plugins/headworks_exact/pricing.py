@@ -44,7 +44,7 @@ CUTS, LOT = 4, 40
 EXCEEDED = 1e-4
 """Lots of tasks above which a cut joins."""
 ADDED = 4
-"""Patterns of each group that enter in one round, at most."""
+"""Patterns of each group that enter in one round, at most, by default."""
 PRICED = 1e-9
 """Deterministic seconds that a pattern in a list costs to price, for each class."""
 
@@ -170,6 +170,8 @@ def generate(
     budget: Budget,
     *,
     weight: float = 1.0,
+    added: int = ADDED,
+    known: Floats | None = None,
 ) -> tuple[Lagrangian | None, Patterns]:
     """Generate columns until none is missing, the bound is `enough`, or the budget is spent.
 
@@ -180,13 +182,15 @@ def generate(
         enough: Bound at which nothing more is to be won, in all traffic.
         budget: Work and time that are left.
         weight: Weight of traffic; with 0 the bound is negative if there is no placement.
+        added: Patterns of each group that enter in one round, at most.
+        known: Prices to begin with, shape (k, n), None without any.
 
     Returns:
         The best bound, None if there was no time for any, and all columns.
     """
     master = _Master(model, weight)
     master.add(start)
-    best: Lagrangian | None = None
+    best = None if known is None else Lagrangian.of(model, known, oracle(known, weight)[0])
     for _ in range(ROUNDS):
         solved = master.solve(budget)
         if solved is None:
@@ -197,7 +201,7 @@ def generate(
             highest, found = oracle(each, weight)
             bound = Lagrangian.of(model, each, highest)
             best = bound if best is None or bound.value < best.value else best
-            if fresh := master.add(_worthwhile(found, price, node_price, weight)):
+            if fresh := master.add(_worthwhile(found, price, node_price, weight, added)):
                 break
         if best is None or best.value <= enough or budget.spent:
             break
@@ -226,13 +230,13 @@ def _penalties(model: PatternModel, weight: float) -> Floats:
     return found
 
 
-def _worthwhile(found: Patterns, price: Floats, node_price: Floats, weight: float) -> Patterns:
+def _worthwhile(found: Patterns, price: Floats, node_price: Floats, weight: float, most: int) -> Patterns:
     """The patterns that the relaxation gains from, the best of each group."""
     gain = weight * found.worth - found.cost(price) - node_price[found.group]
     order = np.lexsort((-gain, found.group))
     group = found.group[order]
     rank = np.arange(len(order)) - np.searchsorted(group, group)
-    rows = order[(rank < ADDED) & (gain[order] > ROUNDING)]
+    rows = order[(rank < most) & (gain[order] > ROUNDING)]
     return Patterns(every=found.every[rows], group=found.group[rows], worth=found.worth[rows])
 
 

@@ -39,7 +39,7 @@ def highest_factor(instances: InstanceCounts, budget: Budget) -> float:
         return math.inf
     solver = pywraplp.Solver.CreateSolver("GLOP")
     rate = solver.NumVar(0, solver.infinity(), "")
-    groups = _groups(instances, free)
+    groups = alike(instances, free)
     spent: list[list[Any]] = [[] for _ in groups]
     alone = math.inf
     for row in works.tolist():
@@ -71,7 +71,13 @@ def highest_factor(instances: InstanceCounts, budget: Budget) -> float:
     return float(solver.Objective().Value()) if budget.run_linear(solver) else alone
 
 
-def _groups(instances: InstanceCounts, free: NDArray[np.float64]) -> list[list[int]]:
+def alike(instances: InstanceCounts, free: NDArray[np.float64]) -> list[list[int]]:
+    """Machines on which each component costs the same.
+
+    Args:
+        instances: Components, machines and profiles.
+        free: Percent of each machine that is free, shape (m,).
+    """
     model = instances.profiled
     found: dict[bytes, list[int]] = {}
     for node in range(len(free)):

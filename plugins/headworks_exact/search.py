@@ -15,13 +15,16 @@ from headworks.model import ENDED_EARLY, NOT_SEARCHED, Bound, Reason, Slot, Stat
 from headworks.problem import Problem
 from headworks.toolbox.cancel import offer
 from headworks.toolbox.move_limit import beside_running, plan_within_limit
+from headworks_exact.by_topology import bound_by_topology
+from headworks_exact.node_rules import NodeRules
 from headworks_exact.placement import CLASSES, place
+from headworks_exact.pricing import ROUNDING
 from headworks_exact.solver import Budget
 from headworks_exact.start import start
 from headworks_exact.throughput import most_throughput
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -34,6 +37,9 @@ FOR_TRAFFIC, FOR_THROUGHPUT = ("dstorm-plus", "dstorm"), ("hetero-plus", "hetero
 """Schedulers that are asked for their plans."""
 ASKED = 0.3
 """Share of the deadline in which each of the other schedulers answers."""
+NO_LOAD = "no plan is known whose load all nodes and their networks bear, and none is searched for"
+FURTHER = 0.5
+"""Part of the effort that a bound by topology has at least, whatever the search before it took."""
 EXTRA = f"optimal needs OR-Tools: {how_to_install('exact')}"
 
 
@@ -101,32 +107,75 @@ def least_traffic(problem: Problem, options: Options, budget: Budget, others: Ma
     greedy = known[0] if known else start(problem)
     if not known and (problem.current < 0).any() and _holds(problem, greedy):
         offer(plan_within_limit(problem, greedy, "a packing, made before the search"))
-    starts = [each for each in (*known, *[problem.current] * sound, greedy) if _holds(problem, each)]
+    rules = NodeRules.of(problem)
+    starts = [
+        each
+        for each in (*known, *[problem.current] * sound, greedy)
+        if _holds(problem, each) and rules.kept_by(problem, each)
+    ]
     found = place(problem, starts, options, budget)
     if found.infeasible and sound:
         return _no_placement(problem, greedy, others, "it is proven that no placement holds every task")
+    bound = _bound(problem, starts, found, options, budget) if sound else None
     load = options.objective != "traffic" and problem.is_load_bounded
     candidates = [each for each in (problem.current, found.node_of, greedy, *(known * load)) if each is not None]
     node_of = min(map(problem.repair, candidates), key=lambda each: _worth(problem, each, load=load))
-    if found.searched:
-        own = _bounded(problem, node_of, found, others, sound=sound)
-    else:
-        own = _not_searched(problem, node_of, others)
+    said = _said(problem, node_of, bound, searched=found.searched)
+    own = plan_within_limit(problem, node_of, said)
+    if own.status is not Status.OK:
+        own = _no_placement(problem, node_of, others, f"{said}: no placement of every task was found")
     best = min([own, *others.values()], key=lambda plan: _order(plan, load=load))
-    said = _without_bound(own) if load and _fullest(best) > 1 else own
-    if best is own:
-        return said
-    name = next(name for name, plan in others.items() if plan is best)
-    kept = tuple(each for each in said.reasons if each.code == NOT_SEARCHED)
-    explanation = f"the plan of {name}, nothing better was found: {best.explanation}"
-    return attrs.evolve(best, bound=said.bound, explanation=explanation, reasons=(*kept, *best.reasons))
+    if best is not own:
+        name = next(name for name, plan in others.items() if plan is best)
+        best = attrs.evolve(best, explanation=f"the plan of {name}, nothing better was found: {best.explanation}")
+    if best.status is not Status.OK:
+        return best
+    if load and _fullest(best) > 1:  # of the load that nodes bear, a bound on traffic proves nothing
+        return _not_searched(best, "load", NO_LOAD)
+    return _bounded(problem, best, bound, searched=found.searched)
 
 
-def _without_bound(plan: Plan) -> Plan:
-    """A plan by the search for little traffic, where what crosses nodes bounds the load: of that it proves nothing."""
-    message = "no plan is known whose load all nodes and their networks bear, and none is searched for"
-    reason = Reason(code=NOT_SEARCHED, subject="load", message=message)
-    return attrs.evolve(plan, bound=None, reasons=(*plan.reasons, reason))
+def _bound(
+    problem: Problem, starts: Sequence[NDArray[np.int64]], found: Placed, options: Options, budget: Budget
+) -> int | None:
+    """Units between nodes below which no plan goes, None if there is nothing to say."""
+    best = [*starts, *[each for each in [found.node_of] if each is not None]]
+    known = min((problem.traffic.inter_node(each) for each in best), default=0)
+    if found.searched and (not best or found.bound >= known):
+        return found.bound
+    budget.grant(max(budget.work, FURTHER * options.effort * problem.request.limits.deadline))
+    by_topology = bound_by_topology(problem, best, known, budget) if best else None
+    return max((each for each in [by_topology, *[found.bound] * found.searched] if each is not None), default=None)
+
+
+def _said(problem: Problem, node_of: NDArray[np.int64], bound: int | None, *, searched: bool) -> str:
+    """What is known of a placement."""
+    if problem.slowdown is not None and problem.slowdown.exceeded(node_of):
+        return "best found so far, not proven: the limit on batches is kept, but not searched"
+    near = 2 * ROUNDING * problem.traffic.total
+    if bound is not None and (node_of >= 0).all() and problem.traffic.inter_node(node_of) <= bound + near:
+        return "proven optimum"
+    if not searched:
+        return f"more than {CLASSES} different tasks: not searched"
+    if problem.constraints.soft or problem.constraints.workers:
+        return "best found so far, not proven: constraints within workers, and soft ones, are kept, but not searched"
+    return "best found so far"
+
+
+def _bounded(problem: Problem, plan: Plan, bound: int | None, *, searched: bool) -> Plan:
+    """A plan with its bound, and a reason where no search was made and it is not proven."""
+    if bound is not None:
+        value = bound / problem.traffic.scale
+        proven = plan.scores.inter_node <= value + 2 * ROUNDING * plan.scores.traffic
+        plan = attrs.evolve(plan, bound=Bound(figure="inter_node", value=value, proven=proven))
+    if searched or (plan.bound is not None and plan.bound.proven):
+        return plan
+    return _not_searched(plan, "tasks", f"more than {CLASSES} different tasks, and no search for better; ask for less")
+
+
+def _not_searched(plan: Plan, subject: str, message: str) -> Plan:
+    reason = Reason(code=NOT_SEARCHED, subject=subject, message=message)
+    return attrs.evolve(plan, reasons=(*plan.reasons, reason))
 
 
 def _holds(problem: Problem, node_of: NDArray[np.int64]) -> bool:
@@ -173,40 +222,6 @@ def _is_sound(problem: Problem) -> bool:
     runs = np.where(problem.current >= 0, problem.current, -1)
     measured = problem.measured or not (request.metrics.tasks or request.metrics.flows or request.metrics.streams)
     return measured and not shared and not large and _worth(problem, runs)[0] == 0
-
-
-def _not_searched(problem: Problem, node_of: NDArray[np.int64], others: Mapping[str, Plan]) -> Plan:
-    """A plan that nothing was proved of, and a reason that says so."""
-    said = f"more than {CLASSES} different tasks: not searched"
-    plan = plan_within_limit(problem, node_of, said)
-    if plan.status is not Status.OK:
-        return _no_placement(problem, node_of, others, f"{said}: no placement of every task was found")
-    message = f"more than {CLASSES} different tasks, and no search for better; ask for less"
-    return attrs.evolve(plan, reasons=(Reason(code=NOT_SEARCHED, subject="tasks", message=message),))
-
-
-def _bounded(
-    problem: Problem, node_of: NDArray[np.int64], found: Placed, others: Mapping[str, Plan], *, sound: bool
-) -> Plan:
-    said = "proven optimum" if found.proven and sound else "best found so far"
-    if problem.constraints and not _reaches(problem, node_of, found):
-        # the search knows no constraints: its bound holds for all placements, those that they allow included
-        said = "best found so far, not proven: constraints are kept, but not searched"
-    elif problem.slowdown is not None and problem.slowdown.exceeded(node_of):
-        said = "best found so far, not proven: the limit on batches is kept, but not searched"
-    plan = plan_within_limit(problem, node_of, said)
-    if plan.status is not Status.OK:
-        return _no_placement(problem, node_of, others, f"{said}: no placement of every task was found")
-    if not sound:
-        return plan
-    value = found.bound / problem.traffic.scale
-    reached = found.proven and plan.scores.inter_node <= value
-    return attrs.evolve(plan, bound=Bound(figure="inter_node", value=value, proven=reached))
-
-
-def _reaches(problem: Problem, node_of: NDArray[np.int64], found: Placed) -> bool:
-    """Check whether a placement of all tasks that keeps the constraints has no more traffic than a proven bound."""
-    return found.proven and bool((node_of >= 0).all()) and problem.traffic.inter_node(node_of) <= found.bound
 
 
 def _no_placement(problem: Problem, node_of: NDArray[np.int64], others: Mapping[str, Plan], said: str) -> Plan:

@@ -24,7 +24,7 @@ from headworks.toolbox.instance_counts import InstanceCounts
 from headworks_exact.any_number import AnyNumber, Highest, highest_of_any
 from headworks_exact.feasibility import UNITS, Counts, at_most, by_columns, by_counts, columns_of, most, rate_of, takes
 from headworks_exact.fewest import FURTHER, fewest
-from headworks_exact.relaxation import highest_factor
+from headworks_exact.relaxation import alike, highest_factor
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from headworks.model import Plan, Request
     from headworks_exact.options import Options
     from headworks_exact.solver import Budget
-TASKS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 30, 50, 80, 150, 300)
-"""Numbers of tasks of a component that shares are rounded to."""
+ROUND, TRIED = 300, 16
+"""Tasks of a component that shares are rounded to, at most; and how many numbers are tried, those that round best."""
 ROUNDED = 1e-5
 """Relative error of a rate that CP-SAT says is out of reach: needs are rounded up to units."""
 
@@ -160,7 +160,8 @@ def _bisect(
         if columns is not None:
             feasible, counts = by_columns(instances, columns, middle, budget)
         else:
-            feasible, counts = by_counts(instances, middle, best, options, budget)
+            priced = any_number.costs(middle, highest.price)[0], any_number.worth(highest.price)
+            feasible, counts = by_counts(instances, middle, best, options, budget, priced=priced)
         if counts is not None:
             if best is not None and rate_of(instances, counts) <= low:
                 break
@@ -182,9 +183,10 @@ def _rounded(instances: InstanceCounts, shares: NDArray[np.float64], best: Count
     if instances.need.any() or (instances.slots < len(instances.present)).any() or instances.floor.any():
         return best
     rate = rate_of(instances, best) if best is not None else 0.0
-    bounds = zip(instances.least, instances.most, strict=True)
-    numbers = [sorted(set(np.clip(TASKS, low, high).tolist())) for low, high in bounds]
-    rows = [[_row(share, number) for number in own] for share, own in zip(shares, numbers, strict=True)]
+    for nodes in alike(instances, np.maximum(instances.free, 0.0)):  # equal machines have equal shares
+        shares[:, nodes] = shares[:, nodes].mean(axis=1, keepdims=True)
+    bounds = zip(shares, instances.least.tolist(), instances.most.tolist(), strict=True)
+    rows = [[_row(share, number) for number in _numbers(share, low, high)] for share, low, high in bounds]
     counts = best.copy() if best is not None else np.array([each[0] for each in rows])
     for each in [counts, *(np.array(tried) for tried in zip(*rows, strict=False))]:
         counts = each.copy()
@@ -195,6 +197,14 @@ def _rounded(instances: InstanceCounts, shares: NDArray[np.float64], best: Count
         if rate_of(instances, counts) > rate * (1 + 1e-9):
             best, rate = counts, rate_of(instances, counts)
     return best
+
+
+def _numbers(share: NDArray[np.float64], low: int, high: int) -> list[int]:
+    """Numbers of tasks within bounds whose whole parts come closest to shares."""
+    every = np.arange(max(low, 1), max(min(high, ROUND), low, 1) + 1)
+    parts = every[:, None] * share / share.sum()
+    off = np.abs(np.rint(parts) - parts).max(axis=1) / every
+    return sorted(every[np.argsort(off, kind="stable")[:TRIED]].tolist())
 
 
 def _row(share: NDArray[np.float64], number: int) -> NDArray[np.int64]:
@@ -236,7 +246,7 @@ def _holds_for_any(
         rest = np.ceil(instances.profiled.met[row] / FULL * UNITS).astype(np.int64)
         if at_most(instances, row, rest).sum() > searched:
             beyond[row] = cost[row, min(searched, cost.shape[1] - 1) :].min()
-    spare = float(price @ any_number.free) - any_number.rest(price)
+    spare = any_number.worth(price)
     return bool((beyond + least.sum() - least > spare * (1 + 1e-9)).all())
 
 

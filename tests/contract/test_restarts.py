@@ -77,7 +77,7 @@ def test_no_running_worker_changes(name):
         assert not broken_constraints(request, plan.assignment), seed
         # a scheduler that counts slots as the plan does is never told that a node has too few
         assert not [each for each in plan.reasons if each.code == "slots" and each.subject in problem.node_ids], seed
-        constrained_too = any(each.constraints for each in request.topologies)  # they are kept, and not searched
+        constrained_too = any(each.constraints for each in request.topologies)  # `placeable` knows none
         if name == "optimal" and not constrained_too and problem.n <= MAX_TASKS and problem.m <= MAX_NODES:
             assert plan.status is Status.OK or not placeable(problem), seed
     assert met["filled"] > 5

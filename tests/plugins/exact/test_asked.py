@@ -9,7 +9,7 @@ from headworks.model import NOT_SEARCHED
 from headworks.model.scaling import rescaled
 from headworks.plugins.host import PluginHost
 from headworks_dstorm.workloads import BenchmarkSetting, micro_benchmark
-from headworks_exact import placement
+from headworks_exact import by_topology, placement
 from headworks_exact.options import Options
 from headworks_exact.search import search
 from hetero_cases import profiled
@@ -56,6 +56,7 @@ def test_nobody_is_asked_without_the_option_nor_for_what_others_do_not_plan_by(o
 
 def test_it_is_as_good_as_those_that_it_asks(monkeypatch):
     monkeypatch.setattr(placement, "CLASSES", 0)  # nothing is searched: its own plan is a packing
+    monkeypatch.setattr(by_topology, "COMPONENTS", 0)
     names = ("optimal", "dstorm-plus", "dstorm")
     host = PluginHost.load(names)
     request = attrs.evolve(TRAFFIC, limits=attrs.evolve(TRAFFIC.limits, deadline=600.0))

@@ -25,7 +25,19 @@ main()
 
 
 def test_ctrl_c_prints_the_best_plan_so_far_and_its_bound():
-    words = ["plan", "hetero:linear-small", "-s", "optimal", "-o", "effort=1000", "--deadline", "500", "--json"]
+    words = [
+        "plan",
+        "hetero:linear-small",
+        "-s",
+        "optimal",
+        "-o",
+        "effort=1000",
+        "-o",
+        "tolerance=1e-6",
+        "--deadline",
+        "500",
+        "--json",
+    ]
     done = subprocess.run([sys.executable, "-P", "-c", SCRIPT, *words], capture_output=True, text=True, timeout=600)
     assert done.returncode == 0
     assert done.stderr.startswith("ok, ended early: optimal had to answer before its search")

@@ -21,7 +21,7 @@ from headworks.testing.instances.build import SMALL, SeededDice, build_request
 from headworks.testing.reference import placeable
 from headworks.toolbox.instance_counts import InstanceCounts
 from headworks_dstorm.workloads import BenchmarkSetting, micro_benchmark
-from headworks_exact import placement, solver
+from headworks_exact import by_topology, placement, solver
 from headworks_exact.classes import Classes
 from headworks_exact.options import Options
 from headworks_exact.plugin import optimal
@@ -92,6 +92,7 @@ def test_what_runs_at_the_optimum_stays():
 
 def test_a_model_that_is_too_large_is_not_searched_and_says_so(monkeypatch):
     monkeypatch.setattr(placement, "CLASSES", 3)
+    monkeypatch.setattr(by_topology, "COMPONENTS", 0)
     plan = run(micro_benchmark("linear", BenchmarkSetting()))
     assert (plan.status, plan.bound, plan.label) == (Status.OK, None, "ok, not searched")
     assert "not searched" in plan.explanation

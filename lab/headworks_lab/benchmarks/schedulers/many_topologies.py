@@ -1,9 +1,11 @@
 """Many small topologies, an operator's normal cluster: schedulers beside a plain rival, whole topologies first.
 
     python -m headworks_lab.benchmarks.schedulers.many_topologies [--schedulers NAME ...] [--large] [--seeds N]
+        [--tasks N] [--constraints] [--deadline SECONDS]
 
 The rival puts each topology on the node that it leaves fullest, and divides only one that fits nowhere. `share` is that
-of all traffic between nodes. CPU seconds are those of this process, from request to checked plan.
+of all traffic between nodes, and `gap` what it is above the bound of `optimal`. CPU seconds are those of this process,
+from request to checked plan. With `--constraints`, every other topology has one.
 """
 
 from __future__ import annotations
@@ -18,7 +20,20 @@ import numpy as np
 
 from headworks import PluginHost
 from headworks.cli.output import console, table
-from headworks.model import Cluster, Component, Kind, Limits, Node, Request, Resources, Stream, Topology
+from headworks.model import (
+    Cluster,
+    Component,
+    Constraint,
+    ConstraintKind,
+    FrozenMap,
+    Kind,
+    Limits,
+    Node,
+    Request,
+    Resources,
+    Stream,
+    Topology,
+)
 from headworks.problem import Problem
 
 if TYPE_CHECKING:
@@ -26,13 +41,15 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-COLUMNS = ("tasks / topologies / nodes", "seed", "scheduler", "share", "nodes", "CPU s", "how")
+COLUMNS = ("tasks / topologies / nodes", "seed", "scheduler", "share", "gap", "nodes", "CPU s", "how")
 SETTINGS = ((100, 4, 0.85, 12), (200, 6, 0.9, 8), (200, 8, 0.9, 8), (500, 12, 0.9, 8), (1_000, 30, 0.85, 12))
 """Tasks, nodes, load, and most tasks of a component."""
 LARGE = (10_000, 200, 0.9, 8)
 
 
-def many_topologies(tasks: int, nodes: int, seed: int, *, load: float = 0.9, widest: int = 8) -> Request:
+def many_topologies(
+    tasks: int, nodes: int, seed: int, *, load: float = 0.9, widest: int = 8, constraints: bool = False
+) -> Request:
     """Topologies of three to six components on equal nodes with slots for all; CPU alone is short.
 
     Args:
@@ -41,6 +58,7 @@ def many_topologies(tasks: int, nodes: int, seed: int, *, load: float = 0.9, wid
         seed: Of all that is random.
         load: Share of the nodes' CPU that the tasks need.
         widest: Tasks of a component, at most.
+        constraints: Whether every other topology has a constraint.
     """
     dice, topologies, left = random.Random(f"many {tasks} {nodes} {seed}"), [], tasks
     while left > 0:
@@ -53,9 +71,29 @@ def many_topologies(tasks: int, nodes: int, seed: int, *, load: float = 0.9, wid
     need = sum(part.parallelism * part.demand.cpu for each in topologies for part in each.components)
     capacity = Resources(cpu=round(need / load / nodes, 3))
     cluster = Cluster(
-        nodes=tuple(Node(id=f"n{at:04d}", capacity=capacity, slots=tuple(range(400))) for at in range(nodes))
+        nodes=tuple(
+            Node(
+                id=f"n{at:04d}", capacity=capacity, slots=tuple(range(400)), rack=f"r{at % 3}" if constraints else None
+            )
+            for at in range(nodes)
+        )
     )
+    if constraints:
+        topologies[::2] = [_constrained(dice, each) for each in topologies[::2]]
     return Request(cluster=cluster, topologies=tuple(topologies))
+
+
+def _constrained(dice: random.Random, topology: Topology) -> Topology:
+    """The topology with two tasks of its first component a node at most, or with that apart, or off some racks."""
+    first = (topology.components[0].id,)
+    constraint = dice.choice(
+        (
+            Constraint(kind=ConstraintKind.AT_MOST, components=first, limit=2),
+            Constraint(kind=ConstraintKind.APART, components=first),
+            Constraint(kind=ConstraintKind.NEVER_ON, labels=FrozenMap(rack=(f"r{dice.randrange(3)}",))),
+        )
+    )
+    return attrs.evolve(topology, constraints=(constraint,))
 
 
 def _topology(dice: random.Random, name: str, widths: list[int]) -> Topology:
@@ -104,17 +142,19 @@ def whole_first(problem: Problem) -> NDArray[np.int64]:
     return room.node_of
 
 
-def measure(request: Request, schedulers: list[str], host: PluginHost) -> Iterator[tuple[str, ...]]:
-    """Name, share, nodes, seconds and explanation of the rival and of each scheduler."""
+def measure(request: Request, schedulers: list[str], host: PluginHost, deadline: float) -> Iterator[tuple[str, ...]]:
+    """Name, share, gap, nodes, seconds and explanation of the rival and of each scheduler."""
     begin = time.process_time()
     problem = Problem.of(attrs.evolve(request))
     rival = problem.plan(whole_first(problem))
-    yield "whole first", f"{rival.scores.share:.2%}", f"{rival.scores.nodes_used}", _since(begin), ""
+    yield "whole first", f"{rival.scores.share:.2%}", "", f"{rival.scores.nodes_used}", _since(begin), ""
     for name in schedulers:
         begin = time.process_time()
-        plan = host.schedule(name, attrs.evolve(request, limits=Limits()))
+        plan = host.schedule(name, attrs.evolve(request, limits=Limits(deadline=deadline)))
         took = _since(begin)
-        yield name, f"{plan.scores.share:.2%}", f"{plan.scores.nodes_used}", took, plan.explanation[:90]
+        gap = (plan.scores.inter_node - plan.bound.value) / plan.scores.traffic if plan.bound is not None else None
+        said = "" if gap is None else "proven" if plan.bound and plan.bound.proven else f"{gap:.2%}"
+        yield name, f"{plan.scores.share:.2%}", said, f"{plan.scores.nodes_used}", took, plan.explanation[:90]
 
 
 def _since(begin: float) -> str:
@@ -126,14 +166,19 @@ def main() -> None:
     parser.add_argument("--schedulers", nargs="+", default=["dstorm", "dstorm-plus", "resource-aware"], help="names")
     parser.add_argument("--large", action="store_true", help="10,000 tasks on 200 nodes alone")
     parser.add_argument("--seeds", type=int, default=2, help="requests of each kind")
+    parser.add_argument("--tasks", type=int, help="requests with so many tasks alone")
+    parser.add_argument("--constraints", action="store_true", help="every other topology has one")
+    parser.add_argument("--deadline", type=float, default=Limits().deadline, help="seconds of each scheduler")
     asked, rows = parser.parse_args(), []
     host = PluginHost.load()
     for tasks, nodes, load, widest in (LARGE,) if asked.large else SETTINGS:
+        if asked.tasks not in (None, tasks):
+            continue
         for seed in range(1, asked.seeds + 1):
-            request = many_topologies(tasks, nodes, seed, load=load, widest=widest)
+            request = many_topologies(tasks, nodes, seed, load=load, widest=widest, constraints=asked.constraints)
             size = f"{tasks:,} / {len(request.topologies)} / {nodes}"
-            rows += [(size, f"{seed}", *row) for row in measure(request, asked.schedulers, host)]
-    console().print(table("many small topologies", COLUMNS, rows, numbers=COLUMNS[3:6]))
+            rows += [(size, f"{seed}", *row) for row in measure(request, asked.schedulers, host, asked.deadline)]
+    console().print(table("many small topologies", COLUMNS, rows, numbers=COLUMNS[3:7]))
 
 
 if __name__ == "__main__":
