@@ -40,7 +40,7 @@ public final class EventSpout extends BaseRichSpout {
     @Override
     public void open(Map<String, Object> conf, TopologyContext context, SpoutOutputCollector collector) {
         this.collector = collector;
-        pace = new Pace(perTask).shown(context);
+        pace = new Pace(perTask, conf).shown(context);
         index = context.getThisTaskIndex();
         tasks = context.getComponentTasks(context.getThisComponentId()).size();
         nexmark = new Nexmark(0, perTask > 0 ? perTask * tasks / kind.many * Nexmark.PERIOD : FREELY);

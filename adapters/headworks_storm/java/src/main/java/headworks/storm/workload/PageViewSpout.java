@@ -28,7 +28,7 @@ public final class PageViewSpout extends BaseRichSpout {
     @Override
     public void open(Map<String, Object> conf, TopologyContext context, SpoutOutputCollector collector) {
         this.collector = collector;
-        pace = new Pace(perTask).shown(context);
+        pace = new Pace(perTask, conf).shown(context);
         random = new Random(context.getThisTaskIndex());
     }
 

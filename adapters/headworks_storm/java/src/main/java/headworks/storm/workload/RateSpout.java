@@ -30,7 +30,7 @@ public final class RateSpout extends BaseRichSpout {
     @Override
     public void open(Map<String, Object> conf, TopologyContext context, SpoutOutputCollector collector) {
         this.collector = collector;
-        pace = new Pace(perTask).shown(context);
+        pace = new Pace(perTask, conf).shown(context);
         burn = new Burn(microsPerTuple);
         sink = new Outputs(outputs);
     }

@@ -26,7 +26,7 @@ public final class TextSpout extends BaseRichSpout {
     @Override
     public void open(Map<String, Object> conf, TopologyContext context, SpoutOutputCollector collector) {
         this.collector = collector;
-        pace = new Pace(perTask).shown(context);
+        pace = new Pace(perTask, conf).shown(context);
     }
 
     @Override
