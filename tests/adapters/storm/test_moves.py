@@ -180,6 +180,8 @@ def test_commands_go_through_a_running_process_and_start_no_jvm(storm, shown, tm
             headworks(storm, "move", "shown", "pass/0", there, home=home)
         with pytest.raises(EngineError, match="no topology 'none' runs on this cluster"):
             headworks(storm, "kill", "none", home=home)
+        with pytest.raises(EngineError, match="shown has seats, of which each worker has one for each task"):
+            headworks(storm, "rebalance", "shown", "-e", "pass=1", home=home)
         headworks(storm, "deactivate", "shown", home=home)
         assert storm.gateway.topology("shown").status == "INACTIVE"
         headworks(storm, "activate", "shown", home=home)

@@ -29,12 +29,21 @@ final class Entry {
         return new Entry(seat, 0, seat, NO_LIFE);
     }
 
-    /** This entry of a task, or another one if that is newer, or tells more of the same ownership. */
+    /** This entry, of which it is not known who has the state. */
+    Entry unknown() {
+        return new Entry(seat, epoch, Message.NOBODY, life);
+    }
+
+    /**
+     * This entry of a task, or another one if that is newer, or tells more of the same ownership. Who has the state stays
+     * unknown until the owner says that: what another worker has read may be old.
+     */
     Entry newest(Entry other) {
+        boolean known = holder != Message.NOBODY;
         if (other.epoch != epoch || other.seat != seat) {
-            return other.epoch > epoch ? other : this;
+            return other.epoch <= epoch ? this : known ? other : other.unknown();
         }
-        boolean rid = holder != seat && other.holder == seat;
+        boolean rid = known && holder != seat && other.holder == seat;
         boolean begun = life.equals(NO_LIFE) && !other.life.equals(NO_LIFE);
         return rid || begun ? new Entry(seat, epoch, rid ? seat : holder, begun ? other.life : life) : this;
     }

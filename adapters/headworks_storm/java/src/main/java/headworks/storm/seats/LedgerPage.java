@@ -22,6 +22,8 @@ final class LedgerPage {
     private static final String REFUSED = "refused";
     private static final String LOST = "lost";
     private static final String WORKING = "working";
+    /** More than the ownerships of a task that there can be before a worker has read of the first one. */
+    private static final long UNTOLD = 1_000;
     private static final String ENDED = "its worker ended";
     private static final String ENDED_IN_A_MOVE = "its worker ended in a move: what that executed of it, if anything, is missing";
 
@@ -92,6 +94,15 @@ final class LedgerPage {
         return new LedgerPage(all, wanted, refused, lost, working);
     }
 
+    /**
+     * This page as a worker writes it again that may not have read the last one: owners say whether they have their states, and
+     * there are no orders, as one may have been taken back or carried out.
+     */
+    LedgerPage again() {
+        List<Entry> all = entries.stream().map(Entry::unknown).collect(Collectors.toList());
+        return new LedgerPage(all, Map.of(), refused, lost, working);
+    }
+
     /** This page with what another one tells that is newer; this one if there is nothing. Orders are none of that. */
     LedgerPage with(LedgerPage known) {
         List<Entry> all = new ArrayList<>();
@@ -103,11 +114,6 @@ final class LedgerPage {
         boolean later = known.table.order() > table.order();
         return all.equals(entries) && refusals == refused && losses == lost && !later ? this
             : new LedgerPage(all, wanted, refusals, losses, later ? known.working : working);
-    }
-
-    /** This page without any order: one may have been taken back, or carried out, of which it does not tell. */
-    LedgerPage withoutOrders() {
-        return new LedgerPage(entries, Map.of(), refused, lost, working);
     }
 
     /** The seat to which a task is ordered to move, {@link Message#NOBODY} if there is no order that is still good. */
@@ -153,21 +159,27 @@ final class LedgerPage {
     }
 
     /**
-     * This page, in which an owner waits no longer for the state that it has not got.
+     * This page, in which an owner waits no longer for the state that it has not got. If nobody knew who has it, there may be
+     * ownerships of which the page does not tell: it goes on with a number beyond them.
      *
      * @param seen what it has seen of itself, which is to be so still
      * @param life of its worker
      */
     LedgerPage forsaken(int index, Entry seen, String life) {
         return entry(index).epoch != seen.epoch ? this
-            : seen.holder == Message.NOBODY ? claim(index, seen.seat, life) : release(index, seen.holder);
+            : seen.holder != Message.NOBODY ? release(index, seen.holder)
+            : claim(index, new Entry(seen.seat, seen.epoch + UNTOLD, seen.seat, life));
     }
 
     /** This page, in which an owner has what there is of its task, of which it was not known who has it. */
     LedgerPage claim(int index, int seat, String life) {
+        return claim(index, new Entry(seat, entry(index).epoch, seat, life));
+    }
+
+    private LedgerPage claim(int index, Entry owner) {
         Entry old = entry(index);
-        return old.seat != seat || old.holder != Message.NOBODY ? this : new LedgerPage(
-            with(index, new Entry(seat, old.epoch, seat, life)), wanted, refused, lost, working);
+        return old.seat != owner.seat || old.holder != Message.NOBODY ? this
+            : new LedgerPage(with(index, owner), wanted, refused, lost, working);
     }
 
     /** This page, in which a seat that was the owner has nothing of the task any more, if that is what it says. */

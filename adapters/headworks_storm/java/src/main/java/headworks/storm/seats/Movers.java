@@ -156,7 +156,7 @@ final class Movers implements AutoCloseable {
         LedgerPage known = pages.get(component);
         if (known != null && ledger.runs()) {
             LOG.warn("{} finds no page of {} in the ledger, and writes again what it knows", name, component);
-            ledger.open(component, known.withoutOrders());
+            ledger.open(component, known.again());
         }
     }
 

@@ -18,7 +18,7 @@
  * <p>Whoever dies: the ledger says of each task who owns it, who may still have its state, and which life of a worker took it
  * ({@code Entry}). {@code Step} decides what is next for a seat, from that and from what the seat is; a test runs it with {@code
  * Handover} while workers die at each step, orders race and pages of the ledger are lost. A state is lost with the only worker
- * that had it, and the ledger tells of it. A page that is gone is written again by the workers that know it. By a page that may
- * stand for such a one ({@code LedgerPage.late}) no task begins that another worker may have.
+ * that had it, and the ledger tells of it. A page that is gone is written again by the workers that know it, and by that one
+ * ({@code LedgerPage.again}), or one that may stand for it ({@code late}), no task begins that another worker may have.
  */
 package headworks.storm.seats;

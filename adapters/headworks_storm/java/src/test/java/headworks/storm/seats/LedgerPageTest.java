@@ -122,9 +122,23 @@ class LedgerPageTest {
     @Test
     void ordersAreNotWrittenAgain() {
         LedgerPage page = ordered(12, 1);
-        assertEquals(Message.NOBODY, page.withoutOrders().wanted(1));
-        assertEquals(Message.NOBODY, page.withoutOrders().with(page).wanted(1));
+        assertEquals(Message.NOBODY, page.again().wanted(1));
+        assertEquals(Message.NOBODY, page.again().with(page).wanted(1));
         assertEquals(12, page.with(first).wanted(1));
+    }
+
+    @Test
+    void byAPageThatIsWrittenAgainNobodyIsTheOwnerUntilThatSaysSo() {
+        LedgerPage old = first.start(1, 13, "a", true);
+        LedgerPage again = old.again();
+        assertTrue(again.entry(1).awaits(13));
+        assertSame(again, again.with(old), "what another one has read may be as old");
+        LedgerPage merged = again.with(old.enter(1, 12, 1, "b").release(1, 13));
+        assertTrue(merged.entry(1).awaits(12), "and that may have ended since");
+        assertFalse(merged.claim(1, 12, "b").entry(1).awaits(12));
+        LedgerPage forsaken = again.forsaken(1, again.entry(1), "a");
+        assertTrue(forsaken.entry(1).epoch > merged.entry(1).epoch, "beyond ownerships that nobody has told of");
+        assertEquals(13, forsaken.with(merged).entry(1).seat);
     }
 
     @Test
@@ -140,7 +154,7 @@ class LedgerPageTest {
         assertSame(claimed, claimed.claim(1, 13, "c"), "once");
         assertSame(page, page.claim(1, 12, "b"), "it is not the owner");
         LedgerPage forsaken = page.forsaken(1, page.entry(1), "a");
-        assertEquals(1, forsaken.anew(1, forsaken.entry(1), 901, "nobody has it").lost(1));
+        assertEquals(1, forsaken.anew(1, forsaken.entry(1), forsaken.entry(1).epoch + 1, "nobody has it").lost(1));
         assertEquals(1, forsaken.start(1, 13, "b", true).lost(1), "it was to begin anew");
         assertSame(forsaken, forsaken.forsaken(1, first.entry(1), "b"), "it is another ownership by now");
     }

@@ -32,7 +32,9 @@ final class Rules {
         /** Who reads a page enters what it knows that is newer. */
         ENTER_WHAT_IS_KNOWN,
         /** By a page that comes late no task begins that may have an owner. */
-        WAIT_FOR_UNKNOWN_OWNERS
+        WAIT_FOR_UNKNOWN_OWNERS,
+        /** By a page that is written again no task begins whose owner has not said that it is there. */
+        WAIT_FOR_OWNERS_TO_SAY
     }
 
     boolean forwarding = true;

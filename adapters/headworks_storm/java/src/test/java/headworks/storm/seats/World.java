@@ -193,12 +193,18 @@ final class World {
         /** A worker reads the page; one that is gone it writes again, and what it knows that is newer it enters. */
         private void read(int host) {
             if (page == null && rules.has(Rules.Guard.WRITE_AGAIN)) {
-                write(known[host].withoutOrders());
+                boolean waits = rules.has(Rules.Guard.WAIT_FOR_OWNERS_TO_SAY);
+                write(waits ? known[host].again() : wanting(wanting(known[host], 0, null), 1, null));
             }
             if (page != null) {
                 write(merged(host));
                 learn(host);
             }
+        }
+
+        /** True if all workers that live know the page as it is. */
+        boolean allHaveRead() {
+            return IntStream.range(0, HOSTS).allMatch(host -> dead.contains(host) || known[host] == page);
         }
 
         private LedgerPage merged(int host) {
@@ -474,10 +480,13 @@ final class World {
             return now - waiting > 5_000;
         }
 
-        /** True if no worker tells of the seat that may have a state, or, where nobody knows which, of any that has it. */
+        /**
+         * True if no worker tells of the seat that may have a state, or, where nobody knows which, of any that has it: that is
+         * waited for longer than it takes to read a page.
+         */
         private boolean silent(int holder) {
             return holder != Message.NOBODY ? seats.get(holder).dead
-                : IntStream.of(layer.seats.get(index)).mapToObj(seats::get)
+                : layer.allHaveRead() && IntStream.of(layer.seats.get(index)).mapToObj(seats::get)
                     .noneMatch(each -> !each.dead && (each.handover.owner() || each.handover.handing()));
         }
 
