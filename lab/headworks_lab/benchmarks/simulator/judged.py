@@ -27,7 +27,7 @@ from headworks import PluginHost, plan
 from headworks.api import find_request
 from headworks.cli.output import console, table
 from headworks.control.journal import read_journal
-from headworks.model import Component, FrozenMap, Kind, Metrics, Plan, Request, Status, Stream, TopologySample
+from headworks.model import FILL, Component, FrozenMap, Kind, Metrics, Plan, Request, Status, Stream, TopologySample
 from headworks.model.rates import depths, stream_rates
 from headworks_lab.measure.sizing import fitted
 from headworks_lab.spark.experiment import INTERVAL
@@ -200,7 +200,7 @@ def staged(request: Request) -> Request:
         request,
         topologies=tuple(map(stages, request.topologies)),
         metrics=Metrics(topologies=samples),
-        limits=attrs.evolve(request.limits, slowdown=None),
+        limits=attrs.evolve(request.limits, slowdown=None, fill=FILL),
     )
 
 
