@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import subprocess
 import sys
 from fractions import Fraction
 from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 APPLICATION = Path(__file__).with_name("policy_app.py")
+TRIALS = Path(__file__).with_name("trial_app.py")
 POLICIES = ("binpack", "balance", "even-state")
 CORES = (4, 2, 1)
 SETTINGS = {
@@ -99,6 +102,26 @@ def test_places_are_those_of_a_scheduler_in_python(spark: SparkSession, policy: 
         assert java(spark, policy, was, slots, running) == by_hand(policy, was, slots, running)
 
 
+@pytest.mark.parametrize(("times", "least", "most"), [(0.8, 0, 0), (1.0, 0, 0), (1.3, 18, 20)])
+def test_only_a_policy_that_makes_jobs_longer_steps_back(
+    spark: SparkSession, times: float, least: int, most: int
+) -> None:
+    """Twenty trials of jobs of 20 s that vary by a tenth, under a policy that makes them so many times as long."""
+    jvm: Any = spark.sparkContext._jvm
+    pick, over = random.Random(times), 0
+    for seed in range(20):
+        trial, now = jvm.headworks.spark.PolicyTrial(1.05, seed), 0.0
+        while not trial.rests(now):
+            alone = trial.leaves(now)
+            seconds = 20.0 * pick.lognormvariate(0.0, 0.1) * (1.0 if alone else times)
+            now += seconds
+            trial.add(alone, seconds, now)
+        over += trial.isOver()
+        assert trial.leaves(now) is trial.isOver()
+        assert trial.rests(10.5 * now) is trial.isOver()
+    assert least <= over <= most
+
+
 @attrs.frozen
 class Log:
     """Spark's event log: executors by id with their cores, and stages with what their job was and where tasks ran."""
@@ -123,6 +146,15 @@ class Log:
                 found[each["Stage ID"]][task["Index"]] = task["Executor ID"]
         return [stage for stage in found.values() if stage]
 
+    def seconds(self, group: str) -> list[float]:
+        """Seconds of each job of a group, in their order."""
+        begun, ended = (
+            {each["Job ID"]: each for each in self.events if each["Event"] == f"SparkListenerJob{what}"}
+            for what in ("Start", "End")
+        )
+        jobs = [number for number, job in begun.items() if job["Properties"].get("spark.jobGroup.id") == group]
+        return [(ended[each]["Completion Time"] - begun[each]["Submission Time"]) / 1e3 for each in jobs]
+
     def loads(self, stage: dict[int, str]) -> list[int]:
         """Tasks of a stage on the executor with most cores, on the next one, and so on."""
         ran = list(stage.values())
@@ -135,9 +167,11 @@ def cluster_of_three(java: None) -> Iterator[LocalSpark]:
         yield cluster
 
 
-def submitted(cluster: LocalSpark, folder: Path, policy: str, *words: str) -> Log:
+def submitted(cluster: LocalSpark, folder: Path, policy: str, *words: str, slowdown: str = "off") -> Log:
     """Submit an application with the jar and settings: a Python of the driver without Headworks."""
-    conf = SETTINGS | {"spark.headworks.policy": policy, "spark.eventLog.dir": folder.as_uri()}
+    own = {"policy": policy, "slowdown": slowdown}
+    conf = SETTINGS | {f"spark.headworks.{name}": value for name, value in own.items()}
+    conf["spark.eventLog.dir"] = folder.as_uri()
     options = [word for name, value in conf.items() for word in ("--conf", f"{name}={value}")]
     jar = str(scheduler_jar(spark_home()))
     command = [str(spark_home().path / "bin" / "spark-submit"), "--master", cluster.master_url, "--jars", jar, *options]
@@ -186,7 +220,8 @@ def test_even_state_keeps_partitions_even_and_where_they_are(log: Log) -> None:
     assert all(each == stages[0] for each in stages)
 
 
-def test_an_unknown_policy_is_named_and_spark_goes_on(cluster_of_three: LocalSpark, tmp_path: Path) -> None:
+@pytest.fixture
+def two_jobs(tmp_path: Path) -> str:
     script = tmp_path / "application.py"
     script.write_text(
         "from pyspark.sql import SparkSession\n"
@@ -196,8 +231,40 @@ def test_an_unknown_policy_is_named_and_spark_goes_on(cluster_of_three: LocalSpa
         "spark.stop()\n"
     )
     (tmp_path / "log").mkdir()
-    log = submitted(cluster_of_three, tmp_path / "log", "fastest", str(script))
+    return str(script)
+
+
+def test_an_unknown_policy_is_named_and_spark_goes_on(
+    cluster_of_three: LocalSpark, tmp_path: Path, two_jobs: str
+) -> None:
+    log = submitted(cluster_of_three, tmp_path / "log", "fastest", two_jobs)
     said = [line for line in log.said.splitlines() if "spark.headworks.policy" in line]
     assert len(said) == 1
     assert "is 'fastest', and policies are [binpack, balance, even-state]" in said[0]
     assert sum(each["Event"] == "SparkListenerTaskEnd" for each in log.events) >= 18
+
+
+@pytest.fixture(scope="module")
+def trials(cluster_of_three: LocalSpark, tmp_path_factory: pytest.TempPathFactory) -> Log:
+    """Jobs that are compared with like ones of Spark alone, of which some run longer under a policy."""
+    folder = str(tmp_path_factory.mktemp("locks"))
+    return submitted(cluster_of_three, tmp_path_factory.mktemp("log"), "binpack", str(TRIALS), folder, slowdown="1.05")
+
+
+def test_a_policy_steps_back_from_jobs_that_it_makes_longer(trials: Log) -> None:
+    loads = [trials.loads(each) for each in trials.stages("spark.jobGroup.id", "bad binpack")]
+    longer = [each == [2, 0, 0] for each in loads]
+    assert sum(longer) >= 10
+    assert sorted(loads[-1], reverse=True) == [1, 1, 0]
+    (said,) = (line for line in trials.said.splitlines() if "the policy binpack steps back" in line)
+    assert re.search(r"steps back from jobs like 'collect at .*' for good: \d+ of \d+ pairs took more than 1.05 ", said)
+    seconds = list(zip(trials.seconds("bad binpack"), longer, strict=True))
+    with_policy, without = (median(each for each, was in seconds if was is how) for how in (True, False))
+    assert with_policy > 1.05 * without
+
+
+def test_a_policy_that_makes_jobs_shorter_goes_on(trials: Log) -> None:
+    loads = [trials.loads(each) for each in trials.stages("spark.jobGroup.id", "good binpack")]
+    assert loads[-1] == [3, 0, 0]
+    assert any(each != [3, 0, 0] for each in loads)
+    assert trials.said.count("steps back") == 1

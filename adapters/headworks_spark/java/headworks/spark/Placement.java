@@ -32,6 +32,7 @@ public final class Placement {
 
     private final TaskSchedulerImpl scheduler;
     private final ExecutorProfiles profiles;
+    private final PolicyTrials trials;
     private final Map<String, BusyNodes> busy = new ConcurrentHashMap<String, BusyNodes>();
     private final Set<String> said = new HashSet<String>();
     /** Milliseconds that a setting and its text stand for. */
@@ -43,6 +44,8 @@ public final class Placement {
         this.scheduler = scheduler;
         profiles = new ExecutorProfiles(context);
         context.addSparkListener(profiles);
+        trials = new PolicyTrials(context.conf());
+        context.addSparkListener(trials);
         busyWait();
         hold();
         executorWait();
@@ -91,14 +94,14 @@ public final class Placement {
         return new PlacedTaskSet(this, set, maxTaskFailures, scope, found);
     }
 
-    /** The tasks of a stage that a policy is for; null of others. */
+    /** The tasks of a stage that a policy is for; null of others, and where Spark alone is compared with it. */
     private TaskSetManager placedBy(String policy, TaskSet set, int maxTaskFailures) {
         StageSignature found = StageSignature.of(scheduler.dagScheduler(), set);
         boolean meant = !policy.equals(PlacementPolicy.EVEN_STATE) || found.keepsState;
         if (!meant || set.tasks()[0].isBarrier() || !profiles.needsCoresAlone(set.resourceProfileId())) {
             return null;
         }
-        return new PolicyTaskSet(this, set, maxTaskFailures, policy, found);
+        return trials.leaves(policy, set, found) ? null : new PolicyTaskSet(this, set, maxTaskFailures, policy, found);
     }
 
     /** Count the tasks of a set that have places and are left to Spark, and log it once for a kind of stage. */

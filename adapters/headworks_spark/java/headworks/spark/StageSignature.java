@@ -29,13 +29,20 @@ final class StageSignature {
 
     /** True if its tasks read the output of no other stage. */
     final boolean isSource;
+    /** Where the program asks for the job, as Spark's pages name it. */
+    final String site;
+    /** Tasks of all stages of the job. */
+    final int jobTasks;
 
-    private StageSignature(int ordinal, String text, boolean keepsState, boolean isAdaptive, boolean isSource) {
+    private StageSignature(int ordinal, String text, boolean keepsState, boolean isAdaptive, boolean isSource, String site,
+            int jobTasks) {
         this.ordinal = ordinal;
         this.text = text;
         this.keepsState = keepsState;
         this.isAdaptive = isAdaptive;
         this.isSource = isSource;
+        this.site = site;
+        this.jobTasks = jobTasks;
     }
 
     /** A job is what a task set calls its priority. */
@@ -43,25 +50,28 @@ final class StageSignature {
         Option<?> own = scheduler.stageIdToStage().get((Object) Integer.valueOf(set.stageId()));
         Option<?> job = scheduler.jobIdToStageIds().get((Object) Integer.valueOf(set.priority()));
         if (own.isEmpty() || job.isEmpty()) {
-            return new StageSignature(-1, "unknown", true, false, true);
+            return new StageSignature(-1, "unknown", true, false, true, "unknown", 0);
         }
         Stage stage = (Stage) own.get();
         int rank = 0;
         int same = 0;
         int count = 0;
+        int tasks = 0;
         Iterator<?> ids = ((scala.collection.Iterable<?>) (Object) job.get()).iterator();
         while (ids.hasNext()) {
             Option<?> other = scheduler.stageIdToStage().get(ids.next());
-            int last = other.isDefined() ? ((Stage) other.get()).rdd().id() : -1;
-            rank += last < stage.rdd().id() ? 1 : 0;
-            same += last == stage.rdd().id() ? 1 : 0;
+            int rdd = other.isDefined() ? ((Stage) other.get()).rdd().id() : -1;
+            rank += rdd < stage.rdd().id() ? 1 : 0;
+            same += rdd == stage.rdd().id() ? 1 : 0;
+            tasks += other.isDefined() ? ((Stage) other.get()).numTasks() : 0;
             count++;
         }
         Option<?> active = scheduler.jobIdToActiveJob().get((Object) Integer.valueOf(set.priority()));
-        boolean isAdaptive = active.isDefined() && ((ActiveJob) active.get()).finalStage() instanceof ShuffleMapStage;
+        Stage last = active.isDefined() ? ((ActiveJob) active.get()).finalStage() : stage;
+        boolean isAdaptive = active.isDefined() && last instanceof ShuffleMapStage;
         String text = count + " " + stage.numTasks() + " " + operators(stage);
         return new StageSignature(same == 1 ? rank : -1, text, keepsState(stage), isAdaptive,
-            stage.parents().isEmpty());
+            stage.parents().isEmpty(), last.name(), tasks);
     }
 
     /** Whether an RDD of the stage reads or writes state: an RDD without a name of its own has that of its class. */
