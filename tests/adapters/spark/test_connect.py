@@ -168,6 +168,36 @@ def test_a_query_is_moved_three_times_and_loses_no_row(server: Server, moved: li
     assert counted == {"lost": 0}
 
 
+def test_two_clients_and_the_death_of_one(server: Server) -> None:
+    command = [sys.executable, str(CLIENT), server.url(), "followed"]
+    env = os.environ | {"PYTHONPATH": str(CLIENT.parents[2])}
+    with subprocess.Popen(command, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as dying:
+        assert dying.stdout is not None
+        followed, asked = (json.loads(dying.stdout.readline()) for _ in range(2))
+        assert followed["outcome"] in ("executed", "unchanged")
+        assert asked["outcome"] == "executed"
+        assert {host for _, _, host in asked["asked"]} == {HOSTS[0]}
+        other, refused = run(server, "strange", asked["id"])
+        assert {host for _, _, host in other["asked"]} == {HOSTS[1]}
+        assert other["hits"] == [2 * PARTITIONS] * 2
+        assert refused["refused"] == f"no active query of this session has the id {asked['id']}"
+        assert refused["active"] == 1
+        # What the other asked for, and tried to, moved nothing here.
+        batches = server.batches(asked["id"])
+        assert [batches[each] for each in range(asked["last"] + 2, max(batches) + 1)] == [asked["asked"]] * (
+            max(batches) - asked["last"] - 1
+        )
+        dying.communicate("die\n", timeout=PATIENCE)
+    assert dying.returncode == 9
+    died = max(server.batches(asked["id"]))
+    # Its lease lapses: batches go on, where Spark puts them.
+    until(lambda: any(len({host for _, _, host in tasks}) > 1 for tasks in after(server, asked["id"], died)))
+
+
+def after(server: Server, query: str, batch: int) -> list[list[list[Any]]]:
+    return [tasks for number, tasks in server.batches(query).items() if number > batch]
+
+
 FLOWS = ("first", "second", "third")
 FILES, ROWS = 40, 300
 PROJECT = """
