@@ -34,8 +34,12 @@ LZ4_HEADER = struct.Struct("<8sBii4x")
 """Head of a block of lz4-java, whose format Spark writes: magic, method, bytes compressed and plain, checksum."""
 LZ4_MAGIC, LZ4_PLAIN = b"LZ4Block", 0x10
 """Its magic; its method, in the upper half byte, of a block that is not compressed."""
+SAID = {"SparkListenerApplicationStart": "App Name", "SparkListenerLogStart": "Spark Version"}
+"""Events that say which application it was, and what they call it."""
 LZ4_MOST = 1 << 25
 """Bytes of the largest block that lz4-java makes."""
+LONGEST = 1 << 25
+"""Characters of a line above which it is given out in parts, which are no events: a file without lines stays small."""
 
 
 @attrs.frozen(kw_only=True)
@@ -64,12 +68,15 @@ class Replay:
         history: Finished jobs and the batches of queries.
         executors: Every executor that there was, in the order in which they registered.
         lines: Lines of the log. `unread`: those that are no event, mostly the last one of a log that was cut off.
+        application: Its name. `spark`: the version of Spark; both "" where the log does not say it.
     """
 
     history: History
     executors: tuple[ExecutorLife, ...]
     lines: int
     unread: int
+    application: str = ""
+    spark: str = ""
 
 
 def replay(path: str | Path, *, kept: int = 1_000_000) -> Replay:
@@ -86,11 +93,14 @@ def replay(path: str | Path, *, kept: int = 1_000_000) -> Replay:
         EngineError: The object store cannot be reached, or refuses.
     """
     history, lives, needs, lines, unread = History(kept), dict[str, ExecutorLife](), TaskNeeds(), 0, 0
+    said = dict.fromkeys(SAID, "")
     for line in read_lines(path):
         lines += 1
         try:
             document = json.loads(line)
             needs.hear(document)
+            if document["Event"] in SAID:
+                said[document["Event"]] = str(document[SAID[document["Event"]]])
             event = sound(read_event(document))
             if isinstance(event, ExecutorAdded):
                 lives[event.executor] = _life(event, document["Executor Info"], needs)
@@ -102,7 +112,10 @@ def replay(path: str | Path, *, kept: int = 1_000_000) -> Replay:
         if isinstance(event, ExecutorRemoved) and event.executor in lives:
             lives[event.executor] = attrs.evolve(lives[event.executor], ended=event.time)
     executors = (*lives.values(), *_unheard(history.jobs, lives))
-    return Replay(history=history, executors=executors, lines=lines, unread=unread)
+    application, spark = said.values()
+    return Replay(
+        history=history, executors=executors, lines=lines, unread=unread, application=application, spark=spark
+    )
 
 
 def _life(event: ExecutorAdded, info: Mapping[str, Any], needs: TaskNeeds) -> ExecutorLife:
@@ -196,5 +209,8 @@ def _lines(blocks: Iterator[bytes]) -> Iterator[str]:
     for block in blocks:
         *lines, rest = (rest + decoder.decode(block)).split("\n")
         yield from lines
+        if len(rest) > LONGEST:
+            yield rest
+            rest = ""
     if rest:
         yield rest

@@ -9,7 +9,7 @@ import attrs
 import click
 
 from headworks.cli.installed import plugins
-from headworks.cli.output import emit, json_option, say, table, wide_option
+from headworks.cli.output import Progress, emit, json_option, say, table, wide_option
 from headworks.cli.parameters import PathOrUrl
 from headworks.errors import DocumentError
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from headworks_spark.replay.queries import LoggedQuery
 
 AS_IT_RAN = "as it ran"
+EACH = 50
+"""Logs after which it is said how many were judged."""
 SCHEDULERS = ("resource-aware", "dstorm")
 """Schedulers that are asked unless others are named: one that spreads by load, one that packs by traffic."""
 
@@ -32,7 +34,10 @@ SCHEDULERS = ("resource-aware", "dstorm")
     "--executors", multiple=True, type=click.IntRange(min=1), help="Number of executors to compute, repeatable."
 )
 @click.option("-s", "--scheduler", "schedulers", multiple=True, help="A scheduler to ask, repeatable.")
-@click.option("-O", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Write the request to this file.")
+@click.option(
+    "--fleet", is_flag=True, help="Take LOG as a folder of logs, and judge each; -O names a folder for the report."
+)
+@click.option("-O", "--output", type=click.Path(path_type=Path), help="Write the request to this file.")
 @wide_option
 @json_option
 @click.pass_context
@@ -44,6 +49,7 @@ def command(
     query: str | None,
     executors: tuple[int, ...],
     schedulers: tuple[str, ...],
+    fleet: bool,
     output: Path | None,
     as_json: bool,
 ) -> None:
@@ -51,7 +57,18 @@ def command(
 
     You see the skew, locality and bytes of each stage, and the seconds of a batch with other numbers of executors, or
     with tasks where a scheduler would put them. Nothing has to be installed where the log was written.
+
+    With --fleet, a page and a table in Parquet tell what the application of each log of a folder lost, and a plan.
+    A second pass judges new and changed logs.
     """
+    if not fleet and output is not None and output.is_dir():
+        raise click.BadParameter(f"{output} is a folder", param_hint="-O")
+    if fleet:
+        unknown = sorted(set(schedulers) - set(plugins(context).schedulers))
+        if unknown:
+            raise click.BadParameter(f"no scheduler is called {', '.join(unknown)}", param_hint="-s")
+        _judge(log, output, query or executors, schedulers or SCHEDULERS, as_json=as_json)
+        return
     # pyarrow, numpy and the model cost 0.3 s, which the list of commands does not need.
     from headworks.documents import write
     from headworks_spark.events.eventlog import replay
@@ -73,6 +90,29 @@ def command(
         say(each)
     if read.unread:
         say(f"{read.unread} of {read.lines} lines are no events: the log was cut off, is still written, or is damaged")
+
+
+def _judge(log: str, output: Path | None, others: object, schedulers: tuple[str, ...], *, as_json: bool) -> None:
+    # As above.
+    from headworks_spark.replay.fleet import judge_all
+    from headworks_spark.replay.fleet_report import PAGE, TABLE, summary, write_report
+
+    if output is None or output.is_file() or others or not Path(log).is_dir():
+        raise click.UsageError(
+            "--fleet takes a folder of this machine, a folder -O, and neither --query nor --executors"
+        )
+    progress = Progress()
+
+    def told(done: int, count: int) -> None:
+        if done % EACH == 0 or done == count:
+            progress(f"{done:,} of {count:,} logs")
+
+    found = judge_all(Path(log), output, schedulers, told)
+    write_report(found, output)
+    say(f"wrote {output / PAGE} and {output / TABLE}")
+    figures = summary(found)
+    rows = [(name.replace("_", " "), "-" if value is None else f"{value:,.4g}") for name, value in figures.items()]
+    emit(figures, *([] if as_json else [table("", ("figure", "value"), rows, ("value",))]), as_json=as_json)
 
 
 def _chosen(log: str, read: Replay, found: Sequence[LoggedQuery], wanted: str | None) -> LoggedQuery:

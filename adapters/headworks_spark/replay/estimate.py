@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from headworks.model import Slot
+    from headworks_spark.events.event import TaskEnd
     from headworks_spark.events.eventlog import ExecutorLife
     from headworks_spark.events.history import Job
     from headworks_spark.replay.queries import LoggedQuery
@@ -54,6 +55,28 @@ def with_executors(query: LoggedQuery, executors: Sequence[ExecutorLife], count:
     seconds = median(times)
     busy = median(work) / (seconds * slots) if seconds * slots else 0.0
     return Estimate(executors=len(there) if count is None else count, slots=slots, seconds=seconds, busy=busy)
+
+
+def evened(query: LoggedQuery, executors: Sequence[ExecutorLife], *, remote: bool = False) -> float:
+    """Seconds of a batch as it ran with even tasks, as long as the mean of their stage; see `with_executors`.
+
+    Args:
+        remote: True to keep tasks as they are, without the time in which they waited for blocks of other nodes.
+    """
+    slots = sum(each.slots for each in alive(executors, query.batches[-1]))
+    latest = query.batches[-LATEST:]
+    if remote:
+        latest = tuple(attrs.evolve(job, tasks=tuple(map(_near, job.tasks))) for job in latest)
+    runs = [_runs(query, job) for job in latest]
+    return median(makespan(stages if remote else tuple(map(_even, stages)), (slots,)) for stages in runs)
+
+
+def _near(task: TaskEnd) -> TaskEnd:
+    return attrs.evolve(task, ended=task.ended - task.waited)
+
+
+def _even(stage: StageRun) -> StageRun:
+    return attrs.evolve(stage, seconds=(sum(stage.seconds) / len(stage.seconds),) * len(stage.seconds))
 
 
 def usual_slots(executors: Iterable[ExecutorLife]) -> int:

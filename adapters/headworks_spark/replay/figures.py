@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from headworks.api import compare
+from headworks import compare
 from headworks.control.guards import running
 from headworks.model import Status
 from headworks_spark.replay.estimate import Estimate, beside, with_executors, with_placement
