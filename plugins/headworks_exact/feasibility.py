@@ -207,6 +207,13 @@ def by_counts(
         model.add(sum(needs) <= math.floor(max(float(instances.free[node]), 0.0) / FULL * UNITS + 1))
     _add_resources(model, instances, on)
     _break_symmetry(model, instances, on)
+    return _solved(model, on, budget)
+
+
+def _solved(model: Any, on: list[list[Any]], budget: Budget) -> Found:
+    # The extra `exact`, and slow to import.
+    from ortools.sat.python import cp_model
+
     solver = solve(model, budget)
     if solver.status == cp_model.INFEASIBLE:
         return False, None

@@ -84,11 +84,13 @@ def run_connected(application: Sequence[str]) -> int:
     if not application[0].endswith(PIPELINES):
         return run_script(application)
     try:
+        # Spark 4.1 and its packages for Connect, which other applications need not have.
         from pyspark.pipelines.cli import run
     except ImportError as error:
         raise EngineError(
             f"{application[0]} needs pipelines of Spark 4.1 ({error}): pip install 'pyspark[pipelines]'"
         ) from None
+    # pyspark costs 0.3 s, which the list of commands does not need.
     from pyspark.errors import PySparkException
 
     try:

@@ -88,7 +88,7 @@ def test_no_placement_beats_the_bound(limits, monkeypatch):
         assert told <= best, seed
         reached += bool(best) and told == best
     assert found > 10
-    assert reached > (found // 2 if not limits else 0)
+    assert limits or reached > found // 2
 
 
 def test_no_placement_beats_the_bound_of_optimal_and_its_plan_is_the_best():
