@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from headworks_local.isolated.options import ApartOptions
     from headworks_spark.local.cluster import WorkerSpec
 
-NETWORK = 20e6
+NETWORK = 2e6
 """Bits per second of each node that is apart, if nothing else is asked for. With much more, no placement waits for it;
 with much less, batches of Spark's own placement take most of the demo."""
 CORES = (4, 2, 1)
@@ -52,7 +52,7 @@ def demo(
     """Place a real PySpark query on a real three-node cluster, and measure the gain.
 
     The query reads a year of flights. While it runs, one scheduler after the other places its tasks. The page
-    demo.html has the curves of batches under each placement. Nodes that are apart have 20mbit each by default.
+    demo.html has the curves of batches under each placement. Nodes that are apart have 2mbit each by default.
     """
     if context.invoked_subcommand is not None:
         return
