@@ -61,8 +61,10 @@ def run_application(
     """
     if address is not None and address.startswith(SCHEME):
         _refuse_missing(application)
-        with connected(address, launch) as spark, _Beside(application[0], None, lambda: spark).follow(rounds):
-            return run_connected(application)
+        with connected(address, launch) as spark:
+            beside = _Beside(application[0], None, lambda: spark, "no query of it could be looked at")
+            with beside.follow(rounds):
+                return run_connected(application)
     with _prepared(application, address, launch) as beside:
         try:
             with beside.follow(rounds):
@@ -158,8 +160,14 @@ class _Beside:
         why: Reason why there was no round yet.
     """
 
-    def __init__(self, file: str, cluster: LocalSpark | None, session: Callable[[], Any] = current_session) -> None:
-        self.why = "it started no classic session"
+    def __init__(
+        self,
+        file: str,
+        cluster: LocalSpark | None,
+        session: Callable[[], Any] = current_session,
+        why: str = "it started no classic session",
+    ) -> None:
+        self.why = why
         self._file, self._cluster, self._session = file, cluster, session
         self._ended = threading.Event()
         self._queries: SparkQueries | None = None

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from headworks.interrupts import is_signal, lent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 INTERRUPTED = 130
 """Exit code of a program that raises `KeyboardInterrupt`, as shells have it."""
@@ -42,7 +42,7 @@ def run_script(words: Sequence[str]) -> int:
         except BaseException as error:
             if is_signal(error):
                 raise
-            code = _shown(error, words[0])
+            code = shown(error, lambda file: file == words[0])
         _join(others)
         return code
 
@@ -61,15 +61,22 @@ def _main(words: Sequence[str]) -> Iterator[dict[str, Any]]:
         sys.argv, sys.path, sys.modules["__main__"] = saved
 
 
-def _shown(error: BaseException, file: str) -> int:
-    """Show what ended a program, as Python does; its exit code."""
+def shown(error: BaseException, is_own: Callable[[str], bool]) -> int:
+    """Show what ended a program, as Python does, from its own line on.
+
+    Args:
+        is_own: Whether a file is the program's.
+
+    Returns:
+        Its exit code.
+    """
     if isinstance(error, SystemExit):
         if error.code is None or isinstance(error.code, int):
             return error.code or 0
         sys.stderr.write(f"{error.code}\n")
         return 1
     trace = error.__traceback__
-    while trace is not None and trace.tb_frame.f_code.co_filename != file:
+    while trace is not None and not is_own(trace.tb_frame.f_code.co_filename):
         trace = trace.tb_next
     sys.excepthook(type(error), error.with_traceback(trace), trace)
     return INTERRUPTED if isinstance(error, KeyboardInterrupt) else 1

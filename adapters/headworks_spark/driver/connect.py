@@ -170,6 +170,8 @@ class Connect:
 
     def level(self) -> str:
         """See `Driver.level`."""
+        if self.stopped():
+            raise EngineError("this Spark Connect session was stopped: connect to one that runs")
         if int(self._spark.version.split(".")[0]) < OLDEST:
             raise EngineError(
                 f"this is a Spark Connect session of Spark {self._spark.version}, and queries of Connect are placed "

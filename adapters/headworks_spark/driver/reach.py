@@ -28,12 +28,14 @@ def ending_with_driver(spark: Any) -> Iterator[None]:
     """Tell the end of a session's driver from other failures of the block.
 
     Raises:
-        EngineEndedError: The block failed, and the driver does not answer any more.
+        EngineEndedError: The block failed, and the session was stopped, or the driver does not answer any more.
     """
     driver = driver_of(spark)
     try:
         yield
     except driver.failures as error:
+        if driver.stopped():
+            raise EngineEndedError("the session has ended") from error
         if driver.answers():
             raise
         LOG.warning("the driver's JVM is gone, and with it all followed queries")

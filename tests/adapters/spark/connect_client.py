@@ -19,6 +19,7 @@ from headworks.model import Limits
 from headworks.plugins.host import PluginHost
 from headworks.problem import Problem
 from headworks_spark.applications.run import run_application
+from headworks_spark.driver.connect import Connect
 from headworks_spark.driver.session import executors
 
 HOSTS = ("127.0.0.2", "127.0.0.3", "127.0.0.4")
@@ -128,6 +129,24 @@ def strange(spark: Any) -> None:
     spark.stop()
 
 
+def curious(spark: Any) -> None:
+    """A client that listens while another one's query runs, and asks for more than its business."""
+    driver = Connect(spark)
+    events = driver.listen(2**31 - 1)
+    query = start(SparkSession.builder.remote(sys.argv[1]).create(), "private")
+    while not query.lastProgress or query.lastProgress["batchId"] < 2:
+        time.sleep(0.1)
+    query.stop()
+    heard = [json.loads(each)["Event"] for each in events.take() + events.take()]
+    say(heard=sorted({each for each in heard if "Executor" not in each}))
+    say(settings=[driver.setting(name, "") for name in ("spark.connect.authenticate.token", "spark.master")])
+    spark.stop()
+    try:
+        headworks_spark.connect(spark)
+    except EngineError as error:
+        say(refused=str(error))
+
+
 def pipeline(server: str) -> None:
     """A project of a pipeline, whose flows are moved three times; then the rows of its tables."""
 
@@ -158,4 +177,4 @@ if __name__ == "__main__":
         pipeline(sys.argv[1])
     else:
         session = SparkSession.builder.remote(sys.argv[1]).getOrCreate()
-        {"moved": moved, "followed": followed, "strange": strange}[sys.argv[2]](session)
+        {"moved": moved, "followed": followed, "strange": strange, "curious": curious}[sys.argv[2]](session)

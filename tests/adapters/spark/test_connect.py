@@ -198,6 +198,14 @@ def after(server: Server, query: str, batch: int) -> list[list[list[Any]]]:
     return [tasks for number, tasks in server.batches(query).items() if number > batch]
 
 
+def test_a_client_hears_nothing_of_others_and_is_told_no_secret(server: Server) -> None:
+    heard, told, refused = run(server, "curious")
+    assert heard == {"heard": []}
+    assert told["settings"][0] == ""
+    assert told["settings"][1].startswith("spark://")
+    assert "was stopped" in refused["refused"]
+
+
 FLOWS = ("first", "second", "third")
 FILES, ROWS = 40, 300
 PROJECT = """
@@ -248,6 +256,18 @@ def test_the_flows_of_a_declarative_pipeline_are_moved_three_times(server: Serve
         for query, (name, last, asked) in each["flows"].items():
             assert server.batches(query)[last + 2] == asked, name
     assert ended == {"code": 0, "rows": [FILES * ROWS] * 3}
+
+
+def test_an_error_in_a_file_of_a_project_is_shown_with_its_line(server: Server, project: Path) -> None:
+    pytest.importorskip("pyspark.pipelines.cli", reason="needs pyspark[pipelines] from Spark 4.1 on")
+    (project.parent / "flows.py").write_text("\nunknown + 1\n")
+    program = str(Path(sys.executable).with_name("headworks"))
+    command = [program, "run", "--engine", "spark", "--master", server.url(), project.name]
+    done = subprocess.run(command, cwd=project.parent, capture_output=True, text=True, check=False, timeout=PATIENCE)
+    assert done.returncode == 1
+    assert 'flows.py", line 2' in done.stderr
+    assert "NameError: name 'unknown' is not defined" in done.stderr
+    assert "connected.py" not in done.stderr
 
 
 def test_who_has_no_token_is_refused_and_there_is_no_other_door(server: Server, moved: list[dict[str, Any]]) -> None:

@@ -109,3 +109,32 @@ def test_bytes_go_from_the_executors_that_wrote_to_those_that_read(spark):
 
 def test_a_shuffle_that_spark_does_not_know_has_no_sizes(spark):
     assert read_sizes(made("ShuffleSizes"), {10**9: 0}, 4) is None
+
+
+def test_events_of_a_dead_client_of_connect_are_forgotten(spark):
+    """Its queue is that of the Connect server, made here by hand: five minutes are too long for a test."""
+    if spark.version.startswith("3."):
+        pytest.skip("needs the Connect of Spark 4")
+    jvm, gateway = spark.sparkContext._jvm, spark.sparkContext._gateway
+    kind = jvm.java.lang.Class.forName("headworks.spark.connect.SessionEvents")
+    make, read = kind.getDeclaredConstructors()[0], kind.getDeclaredField("read")
+    make.setAccessible(True)
+    read.setAccessible(True)
+    given = gateway.new_array(jvm.java.lang.Object, 2)
+    given[0], given[1] = 1000, spark._jsparkSession.streams()
+    events, scala = make.newInstance(given), scala_context(spark.sparkContext)
+    scala.addSparkListener(events)
+    query = spark.readStream.format("rate").load().writeStream.format("noop").start()
+    try:
+        deadline = time.monotonic() + PATIENCE
+        while "SparkListenerTaskEnd" not in events.take(1000, 1000, 0):
+            assert time.monotonic() < deadline
+        read.set(events, jvm.java.lang.System.nanoTime() - 301 * 10**9)
+        begun = len(query.recentProgress)
+        while len(query.recentProgress) < begun + 3:
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+        assert events.take(1000, 0, 0) == ""
+    finally:
+        query.stop()
+        scala.removeSparkListener(events)

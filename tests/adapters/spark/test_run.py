@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+import socket
 import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -330,6 +331,26 @@ def test_an_application_that_is_not_there_is_wrong_use(tmp_path):
 def test_a_connect_server_that_cannot_be_used_is_named(tmp_path, address, words, said):
     (tmp_path / "pipeline.yml").touch()
     done = called("run", "--engine", "spark", "--master", address, *words, tmp_path / "pipeline.yml")
+    assert done.returncode in (2, 4)
+    assert said in done.stderr.replace("\n", " ")
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "said"),
+    [
+        ("/folder", "", "is refused as the address of a server"),
+        ("", "", "does not describe a project of spark-pipelines"),
+        ("", "name: [", "does not describe a project of spark-pipelines"),
+        ("", "name: a\nstorage: b\nlibraries: [file]", "does not describe a project of spark-pipelines"),
+    ],
+)
+def test_a_project_or_an_address_that_is_none_is_named(tmp_path, path, text, said):
+    pytest.importorskip("pyspark.pipelines.cli", reason="needs pyspark[pipelines] from Spark 4.1 on")
+    (tmp_path / "pipeline.yml").write_text(text)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"sc://127.0.0.1:{silent.getsockname()[1]}{path}"
+        done = called("run", "--engine", "spark", "--master", address, tmp_path / "pipeline.yml")
     assert done.returncode in (2, 4)
     assert said in done.stderr.replace("\n", " ")
     assert "Traceback" not in done.stderr

@@ -59,7 +59,7 @@ public class EventQueue extends SparkListener {
         if (first != null) {
             events.add(first);
             if (!closed && queue.size() < most - 1) {
-                urgent.tryAcquire(linger, TimeUnit.MILLISECONDS);
+                linger(linger);
             }
             urgent.drainPermits();
             ((java.util.concurrent.BlockingQueue) queue).drainTo(events, most - 1);
@@ -69,6 +69,15 @@ public class EventQueue extends SparkListener {
             write((SparkListenerEvent) events.get(i), text);
         }
         return text.toString();
+    }
+
+    /** Wait for an urgent event; where somebody interrupts that, what was taken until then is not lost. */
+    private void linger(long millis) {
+        try {
+            urgent.tryAcquire(millis, TimeUnit.MILLISECONDS);
+        } catch (InterruptedException error) {
+            Thread.currentThread().interrupt();
+        }
     }
 
     private static void write(SparkListenerEvent event, StringBuilder text) {
@@ -82,6 +91,11 @@ public class EventQueue extends SparkListener {
             text.append('!').append(error.toString().replace('\n', ' '));
         }
         text.append('\n');
+    }
+
+    /** Forget what waits. */
+    protected final void clear() {
+        queue.clear();
     }
 
     private void add(SparkListenerEvent event) {

@@ -17,6 +17,11 @@ import scala.collection.Iterator;
 /** Calls of a client of Spark Connect about its session and the driver: each public method is one. */
 public final class ConnectSession {
     private static final String OURS = "headworks.spark.";
+    /** Begins of the settings that a client may know: others are secrets, or none of its business. */
+    private static final String[] TOLD = {
+        "spark.dynamicAllocation.", "spark.executor.memory", "spark.executor.pyspark.memory", "spark.master",
+        "spark.memory.offHeap.", "spark.speculation", "spark.task.",
+    };
 
     private final SparkSession session;
     private final SparkContext context;
@@ -31,17 +36,25 @@ public final class ConnectSession {
         return context.taskScheduler().getClass().getName().startsWith(OURS) ? "hard" : "none";
     }
 
-    /** Settings of the driver that begin so. */
+    /** Settings of the driver that begin so, of those that a client may know. */
     public Map<String, String> settings(String prefix) {
         Map<String, String> found = new HashMap<String, String>();
         Tuple2<String, String>[] all = context.conf().getAll();
         for (int i = 0; i < all.length; i++) {
             String name = (String) all[i]._1();
-            if (name.startsWith(prefix)) {
+            if (name.startsWith(prefix) && isTold(name)) {
                 found.put(name, (String) all[i]._2());
             }
         }
         return found;
+    }
+
+    private static boolean isTold(String name) {
+        boolean told = false;
+        for (int i = 0; i < TOLD.length; i++) {
+            told |= name.startsWith(TOLD[i]);
+        }
+        return told;
     }
 
     /** Megabytes of heap of each executor. */

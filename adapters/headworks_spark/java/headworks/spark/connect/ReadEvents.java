@@ -7,13 +7,10 @@ import org.apache.spark.SparkContext;
 
 /** Queues of events that clients read, by name. One that nobody reads any more goes when the next one comes. */
 final class ReadEvents {
-    /** Nanoseconds after which a reader is taken to be dead. */
-    private static final long SILENCE = 300L * 1000000000L;
     private static final Map<String, ReadEvents> ALL = new ConcurrentHashMap<String, ReadEvents>();
 
     private final SessionEvents queue;
     private final SparkContext context;
-    private volatile long read = System.nanoTime();
     private volatile boolean closed = false;
     private long number = 0;
     private Object[] answer = null;
@@ -27,7 +24,7 @@ final class ReadEvents {
         Iterator<?> all = ALL.entrySet().iterator();
         while (all.hasNext()) {
             Map.Entry<?, ?> each = (Map.Entry<?, ?>) all.next();
-            if (System.nanoTime() - ((ReadEvents) each.getValue()).read > SILENCE) {
+            if (((ReadEvents) each.getValue()).queue.isSilent()) {
                 close((String) each.getKey());
                 ALL.remove(each.getKey());
             }
@@ -42,12 +39,17 @@ final class ReadEvents {
      */
     static Object[] take(String name, long number, int most, long millis, long linger) throws InterruptedException {
         ReadEvents found = (ReadEvents) ALL.get(name);
+        if (found != null && found.queue.isSilent()) {
+            close(name);
+            ALL.remove(name);
+            return null;
+        }
         return found == null ? null : found.taken(name, number, most, millis, linger);
     }
 
     private synchronized Object[] taken(String name, long number, int most, long millis, long linger)
         throws InterruptedException {
-        read = System.nanoTime();
+        queue.read();
         if (number != this.number) {
             String text = queue.take(most, millis, linger);
             this.number = number;
