@@ -17,6 +17,7 @@ from headworks.model import FrozenMap, Slot
 from headworks.problem import Problem
 from headworks.problem.arrays.arrays import STEP
 from headworks.problem.plan.standing import as_it_runs
+from headworks.problem.rules.violations import breaches
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -319,14 +320,24 @@ def interval_reason(verdict: Verdict, memory: Memory, *, now: float) -> str:
 
 
 def wait_reason(
-    request: Request, plan: Plan, guards: Guards, memory: Memory, *, now: float, traffic_aware: bool = False
+    request: Request,
+    plan: Plan,
+    guards: Guards,
+    memory: Memory,
+    *,
+    now: float,
+    traffic_aware: bool = False,
+    part: float = 1.0,
 ) -> str:
     """Reason to wait with a plan, "" to carry it out now.
 
-    A plan that gives a place to a task without one is not held back. No gain is asked of one that relieves an overload,
-    nor of one that starves a topology on purpose: its goal is priority. Where no gain is named (`LEAST_GAIN`), one that
-    needs fewer nodes or less money is consolidation, and goes on too; and a scheduler without the promise to lessen
-    traffic has goals that no figure may show, so that none is asked of it.
+    A plan that gives a place to a task without one is not held back. No gain is asked of one that relieves an overload
+    or mends a hard constraint, nor of one that starves a topology on purpose: its goal is priority. Where no gain is
+    named (`LEAST_GAIN`), one that needs fewer nodes or less money is consolidation, and goes on too; and a scheduler
+    without the promise to lessen traffic has goals that no figure may show, so that none is asked of it.
+
+    Args:
+        part: Part of the moves of a larger plan that this one makes; as much of `LEAST_GAIN` is asked.
     """
     before = running(request)
     # A task without a slot does no work at all: no cool-down and no least gain may keep it waiting.
@@ -338,7 +349,7 @@ def wait_reason(
     pause = guards.cooldown * 2 ** min(memory.failures, DOUBLINGS)
     if memory.acted is not None and now - memory.acted < pause:
         return f"cool-down: {pause - (now - memory.acted):.0f} of {pause:g} s are left, {len(plan.moves)} moves wait"
-    least = guards.gain if guards.gain is not None else _least_gain(request) * traffic_aware
+    least = guards.gain if guards.gain is not None else _least_gain(request) * part * traffic_aware
     gained = gain(before, plan.scores, guards.goal)
     if gained >= least or least <= 0 or is_repair(request, plan):
         return ""
@@ -348,8 +359,12 @@ def wait_reason(
 
 
 def is_repair(request: Request, plan: Plan) -> bool:
-    """Check for a plan of necessity: it places tasks, relieves a node, or takes nodes from a topology on purpose."""
-    return running(request).unplaced > plan.scores.unplaced or plan.starves or _relieves(request, plan)
+    """Check for a plan of necessity.
+
+    It places tasks, relieves a node, mends a hard constraint, or takes nodes from a topology on purpose.
+    """
+    places = running(request).unplaced > plan.scores.unplaced
+    return places or plan.starves or _relieves(request, plan) or _mends(request, plan)
 
 
 def restarts_beside(request: Request, plan: Plan) -> int:
@@ -390,6 +405,19 @@ def _relieves(request: Request, plan: Plan) -> bool:
     problem = Problem.of(request)
     before = overload(problem, problem.current)
     return before > 0 and overload(problem, problem.node_of(plan.assignment)) < before
+
+
+def _mends(request: Request, plan: Plan) -> bool:
+    """Check whether what runs breaks hard constraints, and the plan breaks them by less."""
+    problem = Problem.of(request)
+    return misplaced(problem, plan.assignment) < misplaced(problem, as_it_runs(request).assignment)
+
+
+def misplaced(problem: Problem, assignment: Mapping[str, Slot]) -> int:
+    """Tasks that would have to be elsewhere for the hard constraints."""
+    if not problem.constraints.hard:
+        return 0
+    return sum(count for rule, count in breaches(problem, assignment) if rule.constraint.is_hard)
 
 
 def overload(problem: Problem, node_of: NDArray[np.int64]) -> float:

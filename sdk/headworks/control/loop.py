@@ -416,8 +416,9 @@ class Loop:
             return self._end(
                 "waiting", f"not moved: {_some(left.dropped)}", receipt=Receipt(dropped=left.dropped), **seen
             )
+        part = len(moving(request, left.plan)) / len(moving(request, plan)) if left.dropped else 1.0
         if wait := wait_reason(
-            request, left.plan, control.guards, self._memory, now=self._clock(), traffic_aware=aware
+            request, left.plan, control.guards, self._memory, now=self._clock(), traffic_aware=aware, part=part
         ):
             return self._end("waiting", wait, **seen)
         if moving(request, left.plan):
@@ -429,12 +430,12 @@ class Loop:
     def _foresee(self, request: Request, plan: Plan) -> Forecast:
         """Simulate what runs and a plan, and correct that by the errors of earlier forecasts."""
         control = self._control
-        names = {"engine": control.engine, "scheduler": control.scheduler}
+        known: Any = {"engine": control.engine, "scheduler": control.scheduler, "now": self._clock()}
         try:
             loads = simulated(self._host, request, plan) if control.predict else (None, None)
         except Exception as error:  # noqa: BLE001 - the simulated engine is a plugin, and a round does without it
-            return foresee(request, plan, (None, None), self.past, control.guards, why=_say(error), **names)
-        return foresee(request, plan, loads, self.past, control.guards, **names)
+            return foresee(request, plan, (None, None), self.past, control.guards, why=_say(error), **known)
+        return foresee(request, plan, loads, self.past, control.guards, **known)
 
     def _check(self, request: Request) -> None:
         """Hold the forecast of the plan that was carried out last against what was measured since."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import attrs
 import numpy as np
 
-from headworks.control.guards import overload
+from headworks.control.guards import misplaced, overload
 from headworks.control.recheck import Rechecked, without
 from headworks.model.scaling import rescaled
 from headworks.problem import Problem
@@ -65,8 +65,8 @@ def within(request: Request, plan: Plan, bounds: MovesPer, *, today: int) -> Rec
     """The part of a plan that bounds let be carried out in this round; each other task stays, and says why.
 
     Repairs are never held back: tasks that run nowhere, tasks of an overloaded node, and all moves of a plan that takes
-    nodes from a topology on purpose, or that changes numbers of tasks. If fewer tasks had a slot, or nodes were more
-    overloaded, without the moves that are held back, they are made too.
+    nodes from a topology on purpose, or that changes numbers of tasks. If fewer tasks had a slot, nodes were more
+    overloaded, or constraints were broken by more, without the moves that are held back, they are made too.
 
     Args:
         today: Running tasks that moved in the last 24 hours.
@@ -80,6 +80,7 @@ def within(request: Request, plan: Plan, bounds: MovesPer, *, today: int) -> Rec
     problem = Problem.of(request)
     after, whole = (overload(problem, problem.node_of(each.assignment)) for each in (left.plan, plan))
     repairs = len(left.plan.assignment) < len(plan.assignment) or after > whole
+    repairs = repairs or misplaced(problem, left.plan.assignment) > misplaced(problem, plan.assignment)
     return Rechecked(plan=plan) if repairs else left
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -32,9 +33,10 @@ class Past:
         checked: When forecasts were held against what was measured, and both. A forecast that is wrong for good would
             stop all plans, and so never be corrected: after an hour it is forgotten.
         stops: For how long tasks stopped that moved.
-        placed: When tasks were moved the last time, by id.
+        placed: When tasks were moved the last time, by id, of those that ran when others last moved.
         lives: Seconds for which tasks stayed that were moved again.
         life: The expectation of that by an earlier process, 0 if there is none.
+        still: Since when no running task has moved, None before the first round.
     """
 
     moves: tuple[tuple[float, int], ...] = ()
@@ -43,6 +45,11 @@ class Past:
     placed: FrozenMap[str, float] = FrozenMap()
     lives: tuple[float, ...] = ()
     life: float = 0.0
+    still: float | None = None
+
+    def errors(self, now: float) -> tuple[CheckedFigure, ...]:
+        """Forecasts that were checked in the hour before `now`."""
+        return tuple(each for when, each in self.checked if now - when < HOUR)
 
     def today(self, now: float) -> int:
         """Running tasks that moved in the 24 hours before `now`."""
@@ -54,14 +61,17 @@ def later(past: Past, done: Round, *, now: float) -> Past:
     moves = tuple(each for each in past.moves if now - each[0] < DAY)
     checked = tuple(each for each in past.checked if now - each[0] < HOUR)
     tasks = _moved(done)
+    runs = done.request.assignment if tasks and done.request else past.placed
+    kept = {task: when for task, when in past.placed.items() if task in runs}
     lives = [now - past.placed[task] for task in tasks if task in past.placed]
     return attrs.evolve(
         past,
         moves=(*moves, (now, done.moved)) if done.moved else moves,
         checked=(*checked, *((now, each) for each in done.checked))[-KEPT:],
         stops=(*past.stops, *done.stops)[-KEPT:],
-        placed=FrozenMap({**past.placed, **dict.fromkeys(tasks, now)}) if tasks else past.placed,
+        placed=FrozenMap({**kept, **dict.fromkeys(tasks, now)}) if tasks else past.placed,
         lives=(*past.lives, *lives)[-KEPT:],
+        still=now if done.moved or past.still is None else past.still,
     )
 
 
@@ -73,7 +83,7 @@ def _moved(done: Round) -> tuple[str, ...]:
 
 
 def past_of(journal: Journal, *, now: float) -> Past:
-    """The past as a journal has it.
+    """The past as a journal has it; a record that was damaged, or that another version wrote, may count for nothing.
 
     Args:
         now: Of the loop's clock.
@@ -82,10 +92,11 @@ def past_of(journal: Journal, *, now: float) -> Past:
         DocumentError: The journal cannot be read.
     """
     today = datetime.now(UTC)
-    found = Past()
+    found, oldest = Past(), None
     for record in journal.recent((today - timedelta(seconds=DAY)).strftime(TIME)):
-        found = _earlier(found, record, now - _age(record["at"], today))
-    return found
+        with contextlib.suppress(AttributeError, KeyError, TypeError, ValueError):
+            found = _earlier(found, record, oldest := now - _age(record["at"], today))
+    return attrs.evolve(found, still=found.moves[-1][0] if found.moves else oldest)
 
 
 def _earlier(past: Past, record: Mapping[str, Any], when: float) -> Past:

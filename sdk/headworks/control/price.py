@@ -38,6 +38,7 @@ def foresee(
     *,
     engine: str,
     scheduler: str,
+    now: float,
     why: str = "",
 ) -> Forecast:
     """The forecast of a plan.
@@ -45,11 +46,12 @@ def foresee(
     Args:
         loads: What runs, and the plan, as they were simulated; None where they were not.
         past: Has the errors of earlier forecasts, measured stops, and how long tasks stayed.
+        now: Of the loop's clock.
         why: Reason why nothing was simulated.
     """
     present, after = map(known_figures, loads)
     simulated = {"share": plan.scores.share, **after}
-    figures = corrected(simulated, corrections((each for _, each in past.checked), engine, scheduler))
+    figures = corrected(simulated, corrections(past.errors(now), engine, scheduler))
     scores = attrs.evolve(plan.scores, share=figures["share"])
     more = after["completed"] / present["completed"] - 1 if after.get("completed") and present.get("completed") else 0.0
     return Forecast(
@@ -57,15 +59,19 @@ def foresee(
         simulated=FrozenMap(simulated),
         present=FrozenMap(present),
         gain=max(gain(running(request), scores, guards.goal), more),
-        life=expected_life(past),
+        life=expected_life(past, now),
         stop=stop_of(request, plan, past.stops, engine),
         why=why,
     )
 
 
-def expected_life(past: Past) -> float:
-    """Seconds that tasks stay where they are moved: the median of those that were moved again."""
-    return max(median(past.lives), 1.0) if len(past.lives) >= FEW else past.life or LIFE
+def expected_life(past: Past, now: float) -> float:
+    """Seconds that tasks stay where they are moved: the median of those that were moved again.
+
+    Or as long as all have stayed by now: a plan that waits for its price would else wait for ever.
+    """
+    known = max(median(past.lives), 1.0) if len(past.lives) >= FEW else past.life or LIFE
+    return max(known, now - past.still) if past.still is not None else known
 
 
 def stop_of(request: Request, plan: Plan, stops: Iterable[TaskStop], engine: str) -> float:

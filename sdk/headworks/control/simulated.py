@@ -26,6 +26,8 @@ SIMULATOR = "sim"
 """Plugin that predicts: it is opened with a request, and observed as any engine is."""
 LARGEST = 2000
 """Tasks of a request that is simulated in a round."""
+FLOWS = 100_000
+"""Measured flows of such a request: these take some three seconds, and 200 MB."""
 SETTLING = 60.0
 """Simulated seconds before what is predicted. With fewer, a backlog of the beginning may be in it."""
 WINDOW = 10.0
@@ -62,6 +64,8 @@ def simulated(host: PluginHost, request: Request, plan: Plan) -> tuple[LoadFigur
     tasks = len(plan.assignment)
     if tasks > LARGEST:
         raise DocumentError("", f"{tasks} tasks are too many to be simulated in a round, which has {LARGEST} at most")
+    if (flows := len(request.metrics.flows)) > FLOWS:
+        raise DocumentError("", f"{flows} flows are too many to be simulated in a round, which has {FLOWS} at most")
     runs = attrs.evolve(request, assignment=as_it_runs(request).assignment)
     after = attrs.evolve(rescaled(request, plan), assignment=plan.assignment)
     return predicted(host, runs), predicted(host, after)

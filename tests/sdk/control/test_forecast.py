@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
+
 import attrs
 import pytest
 
@@ -16,10 +18,10 @@ from headworks.control.forecast import (
     sentences,
 )
 from headworks.control.guards import Guards
-from headworks.control.journal import FileJournal, Round, read_journal
+from headworks.control.journal import TIME, FileJournal, Round, read_journal
 from headworks.control.loop import Control, Loop
 from headworks.control.past import HOUR, KEPT, Past, later, past_of
-from headworks.control.simulated import LARGEST, LoadFigures, simulated
+from headworks.control.simulated import FLOWS, LARGEST, LoadFigures, simulated
 from headworks.documents import restore
 from headworks.errors import DocumentError
 from headworks.model import Flow, FrozenMap, Limits, Metrics, Observation
@@ -130,6 +132,39 @@ def test_a_request_of_many_tasks_is_not_simulated():
     asked = request([node("a", 1e9)], [topology("t", component("c", LARGEST + 1, 1.0))])
     with pytest.raises(DocumentError, match="2001 tasks are too many to be simulated"):
         simulated(PluginHost.load(["sim"]), asked, Problem.of(asked).plan([0] * (LARGEST + 1)))
+
+
+def test_a_request_of_many_flows_is_not_simulated():
+    flow = Flow(source="t/c/0", target="t/c/1", tuples=1.0)
+    asked = attrs.evolve(ASKED, metrics=Metrics(flows=(flow,) * (FLOWS + 1)))
+    with pytest.raises(DocumentError, match="100001 flows are too many to be simulated"):
+        simulated(PluginHost.load(["sim"]), asked, MOVES)
+
+
+def test_old_errors_correct_nothing_however_late_the_next_round_is():
+    past = later(Past(), Round(number=1, outcome="quiet", checked=(seen(),) * 3), now=10.0)
+    assert past.errors(10.0) == (seen(),) * 3
+    assert past.errors(10.0 + HOUR) == ()
+
+
+def test_tasks_that_have_ended_are_forgotten():
+    moved = Round(number=1, outcome="executed", request=ASKED, plan=MOVES, moved=1)
+    gone = attrs.evolve(Past(), placed=FrozenMap({"old/c/0": 1.0, "t/c/0": 2.0}))
+    assert later(gone, moved, now=10.0).placed == {"t/c/0": 2.0, "t/c/1": 10.0}
+
+
+def test_tasks_have_stayed_since_the_last_moves_or_since_the_first_record(tmp_path):
+    def record(ago, moved=0):
+        at = (datetime.now(UTC) - timedelta(seconds=ago)).strftime(TIME)
+        return {"number": 1, "at": at, **({"moved": moved} if moved else {})}
+
+    quiet, busy = FileJournal(tmp_path / "quiet"), FileJournal(tmp_path / "busy")
+    assert past_of(quiet, now=0.0).still is None
+    for ago in (9000, 6000, 3000):
+        quiet.append(record(ago))
+        busy.append(record(ago, moved=2 * (ago == 6000)))
+    assert past_of(quiet, now=0.0).still == pytest.approx(-9000, abs=60)
+    assert past_of(busy, now=0.0).still == pytest.approx(-6000, abs=60)
 
 
 class Measured(Engine):

@@ -11,10 +11,10 @@ from headworks.control.loop import Control, Loop
 from headworks.control.moves_per import MovesPer, moving, within
 from headworks.control.past import DAY, Past, later, past_of
 from headworks.documents import dumps, restore
-from headworks.model import Flow, FrozenMap, Limits, Metrics, Observation, Status
+from headworks.model import Flow, FrozenMap, Limits, Metrics, Observation, Resources, Status
 from headworks.plugins.host import PluginHost
 from headworks.problem import Problem
-from memory_engine import Engine, Judge, Machine
+from memory_engine import AwareJudge, Engine, Judge, Machine
 from random_requests import random_request
 from small_requests import at, component, node, request, topology
 
@@ -205,19 +205,68 @@ def test_a_day_has_the_newest_records_of_all_files(tmp_path):
     journal = FileJournal(tmp_path / "rounds.jsonl", largest=1)
     for number, at_ in enumerate(("2001-01-01T00:00:00Z", "2999-01-01T00:00:00Z", "2999-01-01T00:00:00Z"), 1):
         journal.append({"number": number, "at": at_, "moved": number})
-    assert [each["number"] for each in journal.recent("2500-01-01T00:00:00Z")] == [3, 2]
+    assert [each["moved"] for each in journal.recent("2500-01-01T00:00:00Z")] == [3, 2]
     assert past_of(journal, now=0.0).today(0.0) == 5
     with journal.path.open("ab") as file:
         file.write(b'{"number": 4, "at"')
-    assert [each["number"] for each in journal.recent("")] == [3, 2, 1]
+    assert [each["moved"] for each in journal.recent("")] == [3, 2, 1]
+
+
+def test_records_are_read_from_their_time_on_and_whole_where_that_stands_elsewhere(tmp_path):
+    journal = FileJournal(tmp_path / "rounds.jsonl")
+    records = [
+        {"number": 1, "message": 'says "at":"2001-01-01T00:00:00Z"', "at": "2999-01-01T00:00:00Z", "moved": 1},
+        {"at": "2999-01-01T00:00:00Z", "moved": 2, "request": {"labels": {"at": "home"}}},
+        {"number": 3, "moved": 3},
+    ]
+    for each in records:
+        journal.append(each)
+    first = {"at": "2999-01-01T00:00:00Z", "moved": 1}
+    assert list(journal.recent("")) == [records[2], records[1], first]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("null", "5", "[1]", "\0\0", '{"at":null}', '{"at":"9"}', '{"number":7,"moved":9,"at":"3"}'),
+        '{"at":"2999-01-01T00:00:00Z","moved":9,"checked":[{"figure":"share"}]}',
+        '{"at":"2999-01-01T00:00:00Z","moved":9,"stops":[{"engine":"e","kind":"live","seconds":1.0,"later":2}]}',
+        '{"at":"2999-01-01T00:00:00Z","moved":9,"stops":null}',
+    ],
+)
+def test_a_record_that_cannot_be_read_hides_no_other(tmp_path, line):
+    journal = FileJournal(tmp_path / "rounds.jsonl")
+    journal.append({"at": "2999-01-01T00:00:00Z", "moved": 3})
+    with journal.path.open("ab") as file:
+        file.write(line.encode() + b"\n")
+    journal.append({"at": "2999-01-01T00:00:00Z", "moved": 4})
+    assert past_of(journal, now=0.0).today(0.0) == 7
+
+
+def test_a_part_of_a_plan_needs_as_large_a_part_of_the_gain():
+    pairs = 120
+    roomy = [attrs.evolve(each, capacity=Resources({"cpu": 1e4, "memory": 1e6})) for each in NODES[:2]]
+    many = [topology("t", component("c", 2 * pairs, 1.0), live=True)]
+    asked = request(roomy, many, {f"t/c/{index}": "ab"[index // pairs] for index in range(2 * pairs)})
+    flows = tuple(Flow(source=f"t/c/{each}", target=f"t/c/{each + pairs}", tuples=1.0) for each in range(pairs))
+    target = Machine(
+        Observation(
+            cluster=asked.cluster,
+            topologies=asked.topologies,
+            assignment=asked.assignment,
+            metrics=Metrics(flows=flows),
+        )
+    )
+    judge = AwareJudge([int(task.rpartition("/")[2]) % 2 for task in Problem.of(asked).task_ids])
+    assert loop(target, judge, "topology=1", Clock()).round().moved == 1
 
 
 def test_moves_older_than_a_day_are_forgotten():
     past = later(Past(), Round(number=1, outcome="executed", moved=3), now=0.0)
     past = later(past, Round(number=2, outcome="quiet"), now=5.0)
-    assert past == Past(moves=((0.0, 3),))
+    assert past == Past(moves=((0.0, 3),), still=0.0)
     past = later(past, Round(number=3, outcome="missed", moved=2), now=DAY)
-    assert past == Past(moves=((DAY, 2),))
+    assert past == Past(moves=((DAY, 2),), still=DAY)
 
 
 def test_a_plan_is_undone_whatever_the_bounds_and_that_counts(tmp_path):

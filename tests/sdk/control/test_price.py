@@ -6,9 +6,10 @@ import attrs
 import pytest
 
 from headworks.control.forecast import CheckedFigure, TaskStop
-from headworks.control.guards import Guards
+from headworks.control.guards import Guards, is_repair
 from headworks.control.loop import Control, Loop
-from headworks.control.past import Past
+from headworks.control.moves_per import MovesPer, within
+from headworks.control.past import HOUR, Past
 from headworks.control.price import (
     LIFE,
     LIVE,
@@ -22,11 +23,21 @@ from headworks.control.price import (
     stop_of,
 )
 from headworks.control.simulated import LoadFigures
-from headworks.hooks import Description, hookimpl
-from headworks.model import Flow, FrozenMap, Limits, Metrics, Observation, Receipt, Step, TaskSample
+from headworks.model import (
+    Constraint,
+    ConstraintKind,
+    Flow,
+    FrozenMap,
+    Limits,
+    Metrics,
+    Observation,
+    Receipt,
+    Step,
+    TaskSample,
+)
 from headworks.plugins.host import PluginHost
 from headworks.problem import Problem
-from memory_engine import Engine, Judge, Machine
+from memory_engine import AwareJudge, Engine, Machine
 from small_requests import at, component, node, request, topology
 
 
@@ -110,10 +121,16 @@ def test_a_restart_takes_until_its_tasks_were_seen():
 
 
 def test_tasks_are_expected_to_stay_as_long_as_others_did():
-    assert expected_life(Past()) == LIFE
-    assert expected_life(Past(life=90.0, lives=(5.0, 6.0))) == 90.0
-    assert expected_life(Past(life=90.0, lives=(5.0, 7.0, 6.0))) == 6.0
-    assert expected_life(Past(lives=(0.0, 0.0, 0.0))) == 1.0
+    assert expected_life(Past(), 50.0) == LIFE
+    assert expected_life(Past(life=90.0, lives=(5.0, 6.0)), 50.0) == 90.0
+    assert expected_life(Past(life=90.0, lives=(5.0, 7.0, 6.0)), 50.0) == 6.0
+    assert expected_life(Past(lives=(0.0, 0.0, 0.0)), 50.0) == 1.0
+
+
+def test_tasks_are_expected_to_stay_as_long_as_they_have_by_now():
+    assert expected_life(Past(still=20.0), 50.0) == LIFE
+    assert expected_life(Past(still=20.0), 2020.0) == 2000.0
+    assert expected_life(Past(lives=(5.0, 7.0, 6.0), still=20.0), 50.0) == 30.0
 
 
 FLOWS = (
@@ -128,7 +145,7 @@ NONE = Past()
 
 def forecast(made, plan=None, loads=(None, None), past=NONE, **guards):
     guards = Guards(**guards)
-    return foresee(made, plan or plan_of(made), loads, past, guards, engine="memory", scheduler="judge")
+    return foresee(made, plan or plan_of(made), loads, past, guards, engine="memory", scheduler="judge", now=0.0)
 
 
 def priced(made, plan=None, loads=(None, None), past=NONE, aware=True, **guards):
@@ -203,14 +220,6 @@ def test_the_share_of_a_forecast_is_corrected_before_it_counts_as_a_gain():
     assert found.gain == pytest.approx(0.125)
 
 
-class Aware(Judge):
-    """The same, which promises less traffic."""
-
-    @hookimpl
-    def headworks_describe(self):
-        return Description(summary="Put tasks where a test wants them.", capabilities=frozenset({"traffic-aware"}))
-
-
 class Clock:
     def __init__(self):
         self.now = 0.0
@@ -224,7 +233,7 @@ def test_a_loop_moves_tasks_back_and_forth_until_that_pays_no_more():
     target = Machine(
         Observation(cluster=made.cluster, topologies=made.topologies, assignment=made.assignment, metrics=made.metrics)
     )
-    clock, judge = Clock(), Aware([0, 0, 0, 1])
+    clock, judge = Clock(), AwareJudge([0, 0, 0, 1])
     host = PluginHost().with_plugin("memory", Engine()).with_plugin("judge", judge)
     control = Control(scheduler="judge", engine="memory", limits=Limits(), guards=Guards(cooldown=0.0, goal=None))
     loop = Loop(host, control, target, clock=clock)
@@ -240,3 +249,35 @@ def test_a_loop_moves_tasks_back_and_forth_until_that_pays_no_more():
     assert [each.outcome for each in rounds] == ["executed"] * 4 + ["waiting", "unchanged"] * 2
     assert "over 30 s does not pay for 14.0 s" in rounds[4].message
     assert rounds[4].forecast.stop == pytest.approx(RESTART)
+    # Since then nothing has moved for so long that the same gain pays, and errors of forecasts are forgotten.
+    clock.now += HOUR
+    target.seen = attrs.evolve(target.seen, metrics=Metrics(flows=FLOWS))
+    judge.node_of = [0, 0, 0, 1]
+    done = loop.round()
+    assert (done.outcome, done.forecast.life) == ("executed", HOUR + 120.0)
+
+
+def test_a_small_gain_pays_once_tasks_have_stayed_for_long():
+    slight = (Flow(source="t/c/0", target="t/c/2", tuples=2.0), Flow(source="t/c/1", target="t/c/3", tuples=98.0))
+    made = asked(flows=slight)
+    target = Machine(
+        Observation(cluster=made.cluster, topologies=made.topologies, assignment=made.assignment, metrics=made.metrics)
+    )
+    clock = Clock()
+    host = PluginHost().with_plugin("memory", Engine()).with_plugin("judge", AwareJudge([0, 0, 0, 1]))
+    loop = Loop(host, Control(scheduler="judge", engine="memory", limits=Limits()), target, clock=clock)
+    first = loop.round()
+    clock.now = RESTART / 0.02 + 1.0
+    assert (first.outcome, loop.round().outcome) == ("waiting", "executed")
+
+
+def test_a_broken_constraint_is_mended_at_any_price():
+    made = asked(flows=FLOWS, constraints=(Constraint(kind=ConstraintKind.AT_MOST, limit=2),))
+    crowded = attrs.evolve(made, assignment=FrozenMap({task: at("a") for task in made.assignment}))
+    plan = plan_of(crowded, (0, 0, 1, 1))
+    assert plan.scores.share > 0
+    assert is_repair(crowded, plan)
+    assert not is_repair(made, plan_of(made, (0, 1, 0, 1)))
+    assert priced(crowded, plan, past=Past(lives=(1.0,) * 3)) == ""
+    left = within(crowded, plan, MovesPer(day=0), today=0)
+    assert (left.plan, left.dropped) == (plan, {})
