@@ -75,7 +75,8 @@ def _refuse_silence(address: str) -> None:
     """Refuse a server that does not answer: Connect tries for ten minutes."""
     found = re.match(rf"{SCHEME}(\[[^\]]+\]|[^:/;]+)(?::(\d+))?", address)
     if found is None:
-        raise EngineError(f"{address!r} is no address of a Connect server, such as {SCHEME}HOST:{PORT}")
+        told = address.partition(";")[0]  # without a token
+        raise EngineError(f"{told!r} is no address of a Connect server, such as {SCHEME}HOST:{PORT}")
     host, port = found[1].strip("[]"), int(found[2] or PORT)
     try:
         socket.create_connection((host, port), ANSWER).close()

@@ -324,7 +324,7 @@ def test_an_application_that_is_not_there_is_wrong_use(tmp_path):
     ("address", "words", "said"),
     [
         ("sc://127.0.0.1:1", (), "no Connect server answers at 127.0.0.1:1"),
-        ("sc://", (), "is no address of a Connect server"),
+        ("sc:///;token=secret", (), "'sc:///' is no address of a Connect server"),
         ("sc://127.0.0.1:1", ("--conf", "a=b"), "--conf is for a session that is started"),
     ],
 )
@@ -334,6 +334,7 @@ def test_a_connect_server_that_cannot_be_used_is_named(tmp_path, address, words,
     assert done.returncode in (2, 4)
     assert said in done.stderr.replace("\n", " ")
     assert "Traceback" not in done.stderr
+    assert "secret" not in done.stderr
 
 
 @pytest.mark.parametrize(
