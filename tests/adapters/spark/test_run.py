@@ -337,6 +337,7 @@ def test_a_connect_server_that_cannot_be_used_is_named(tmp_path, address, words,
     assert "secret" not in done.stderr
 
 
+@pytest.mark.spark
 @pytest.mark.parametrize(
     ("path", "text", "said"),
     [
@@ -347,6 +348,8 @@ def test_a_connect_server_that_cannot_be_used_is_named(tmp_path, address, words,
     ],
 )
 def test_a_project_or_an_address_that_is_none_is_named(tmp_path, path, text, said):
+    # Without gRPC the import of the next line ends the process of the tests.
+    pytest.importorskip("grpc", reason="needs pyspark[connect]")
     pytest.importorskip("pyspark.pipelines.cli", reason="needs pyspark[pipelines] from Spark 4.1 on")
     (tmp_path / "pipeline.yml").write_text(text)
     with socket.create_server(("127.0.0.1", 0)) as silent:
