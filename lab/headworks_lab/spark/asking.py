@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from headworks.model import FILL, Kind, Profile, Request, Resources, TaskSample
+from headworks.model import FILL, FrozenMap, Kind, Profile, Request, Resources, TaskSample
 from headworks.model.rates import component_rates, stream_rates
 from headworks_lab.spark.layers import payload_size
 from headworks_lab.spark.query import Burners
@@ -30,7 +30,7 @@ def question(
     hosts: Mapping[str, Node],
     slowdown: float | None = None,
 ) -> Request:
-    """The request for a scheduler, to which nothing runs yet.
+    """The request for a scheduler: with a limit on batches of what runs, as in a session; without, of nothing yet.
 
     What a pilot run measured of traffic is kept. Of the processor time of burners it says what Python workers took by
     the clock, which on a busy machine is more: that is as the workload says, as are the processors of nodes. That of
@@ -50,6 +50,7 @@ def question(
     return Request(
         cluster=attrs.evolve(seen.cluster, nodes=nodes),
         topologies=tuple(each.topology() for each in found),
+        assignment=FrozenMap() if slowdown is None else seen.assignment,
         metrics=attrs.evolve(seen.metrics, tasks=samples, nodes=()),
         profiles=tuple(profile for each in found for profile in each.profiles()),
         limits=attrs.evolve(declared.limits, slowdown=slowdown, fill=declared.limits.fill or FILL),

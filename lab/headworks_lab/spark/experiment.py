@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import psutil
 
+from headworks.control.guards import Guards, Memory, wait_reason
 from headworks.errors import EngineError
 from headworks.model import Request, Status
 from headworks_lab.measure.figures import Witness, agreement, processor_seconds
@@ -112,6 +113,8 @@ class Experiment:
     def place(self, host: PluginHost, scheduler: str, seed: int) -> None:
         """Ask the scheduler for a plan and carry it out; Spark's own is left to it.
 
+        With a limit on batches the plan has to gain something, as in a session; else Spark goes on as before.
+
         Args:
             host: Has the scheduler, and this engine.
             scheduler: Its name.
@@ -132,6 +135,10 @@ class Experiment:
         if plan.status is not Status.OK:
             why = "; ".join(reason.message for reason in plan.reasons[:3])
             raise EngineError(f"{scheduler} has no placement, it is {plan.status}: {why}")
+        aware = "traffic-aware" in host.describe(scheduler).capabilities
+        if self.slowdown is not None and wait_reason(asked, plan, Guards(), Memory(), now=0.0, traffic_aware=aware):
+            self._planned = {}
+            return
         for target in self._targets:
             self._execute(host, target, plan)
 
@@ -157,7 +164,7 @@ class Experiment:
         batches = [self._batches(each, before.time) for each in self._targets]
         seen = merged([observation(each, each.recorder.jobs(each.scope, since=before.time)) for each in self._targets])
         said = {"apart": float(apart), "warm_up": warm_up, **started, **self._burned(before.time, python)}
-        return {**figures(seen, batches, before, after), **said}
+        return {**figures(seen, batches, before, after), "placed": float(bool(self._planned)), **said}
 
     def _start(self) -> dict[str, float]:
         """Seconds until each query had a batch that took no longer than its trigger; none if one has had none."""

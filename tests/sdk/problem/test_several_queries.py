@@ -64,6 +64,31 @@ def test_a_batch_runs_on_what_the_others_leave_of_each_core():
     assert beside.seconds(np.array(together)) == pytest.approx(4.0)
 
 
+def test_a_node_with_half_a_core_leaves_a_batch_half_of_what_a_whole_one_does():
+    """The other query takes 20 points: a fifth of a whole core, and two fifths of half a core."""
+    whole, half = (
+        Problem.of(queries(2, (cpu, 100.0), tasks=1, load=0.4 * 100 / (cpu + 100.0))) for cpu in (100.0, 50.0)
+    )
+    together = np.zeros(4, dtype=np.int64)
+    assert whole.batches[0].beside(together).speed.tolist() == [pytest.approx(0.8), 1.0]
+    assert half.batches[0].beside(together).speed.tolist() == [pytest.approx(0.5 * 0.6), 1.0]
+
+
+def test_a_batch_has_the_links_and_cores_that_the_fetches_of_others_leave():
+    """Half of 200 bytes/s go to the other node: each takes in 50, a twentieth of its link, and waits as long."""
+    asked = queries(2, (200.0, 200.0), tasks=2, load=0.4)
+    streams = [tuple(attrs.evolve(each, tuple_bytes=20.0) for each in one.streams) for one in asked.topologies]
+    nodes = tuple(attrs.evolve(each, bandwidth=1000.0) for each in asked.cluster.nodes)
+    made = tuple(attrs.evolve(one, streams=own) for one, own in zip(asked.topologies, streams, strict=True))
+    asked = attrs.evolve(asked, topologies=made, cluster=attrs.evolve(asked.cluster, nodes=nodes))
+    spread, packed = [0, 1] * 4, [0, 1] * 2 + [0] * 4
+    batch = Problem.of(asked).batches[0]
+    apart, beside = (batch.beside(np.array(each)) for each in (packed, spread))
+    assert apart.bandwidth.tolist() == [pytest.approx(600.0), pytest.approx(1000.0)]
+    assert beside.bandwidth.tolist() == [pytest.approx(750.0)] * 2
+    assert beside.speed.tolist() == [pytest.approx(0.75)] * 2
+
+
 def test_engines_that_share_no_slots_refuse_a_second_topology_in_one():
     asked = queries(2)
     plan = HOST.schedule("even", asked)

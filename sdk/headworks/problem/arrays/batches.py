@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
 
 LEAST = 0.05
 """Part of a core's time that a batch gets at least, however busy other topologies keep it."""
@@ -93,7 +94,9 @@ class Batch:
         return found
 
     def beside(self, node_of: Ints) -> Batch:
-        """The batch on the cores that the tasks of all other topologies leave it, as a mean.
+        """The batch on the part of cores and links that the tasks of all other topologies leave it, as a mean.
+
+        A task that fetches keeps its core, so others' fetching takes from the cores as their work does.
 
         Args:
             node_of: Node index of each task, int64 (n,), those of all topologies.
@@ -104,8 +107,10 @@ class Batch:
         if not others.any():
             return self
         used = np.bincount(node_of[others], weights=self.demand[others], minlength=len(self.cores))
-        left = np.maximum(1 - used / (self.cores * CORE), LEAST)
-        return attrs.evolve(self, speed=self.speed * left)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            busy = np.where(used > 0, used / (self.cores * CORE * self.speed), 0.0)
+        left = np.maximum(1 - busy - self._taken(others, node_of), LEAST)
+        return attrs.evolve(self, speed=self.speed * left, bandwidth=self.bandwidth * left)
 
     def waves(self, tasks: list[int], node: int) -> float:
         """Seconds in which a node's cores run some tasks, each on the core that is free first.
@@ -137,11 +142,15 @@ class Batch:
 
         A task reads from all tasks before it, so it waits for the node that takes longest to send.
         """
-        m, traffic, tasks = len(self.cores), self.traffic, self.stages[stage]
+        reads = np.zeros(len(self.demand), dtype=bool)
+        reads[self.stages[stage]] = True
+        return self._taken(reads, node_of) * self.interval
+
+    def _taken(self, reads: Flags, node_of: Ints) -> Floats:
+        """Part of each second in which each node takes in what some tasks read from other nodes, float64 (m,)."""
+        m, traffic = len(self.cores), self.traffic
         if traffic.unit != "bytes/s" or np.isinf(self.bandwidth).all():
             return np.zeros(m)
-        reads = np.zeros(len(self.demand), dtype=bool)
-        reads[tasks] = True
         sparse, blocks = traffic.sparse, traffic.blocks
         source, target = node_of[sparse.sources], node_of[sparse.indices]
         far = reads[sparse.indices] & (target >= 0) & (source >= 0) & (source != target)
@@ -155,7 +164,7 @@ class Batch:
                 sent += rate * senders * (readers.sum() - readers)
         slowest = (sent / self.bandwidth).max(initial=0.0)
         units: Floats = np.where(come > 0, np.maximum(come / self.bandwidth, slowest), 0.0)
-        return units / traffic.scale * self.interval
+        return units / traffic.scale
 
 
 def _count(nodes: Ints, m: int) -> Floats:
@@ -209,11 +218,13 @@ def _stages(problem: Arrays, topology: Topology) -> tuple[Ints, ...]:
 
 
 def batch_seconds(batches: Sequence[Batch], node_of: Ints) -> tuple[float | None, float | None]:
-    """Longest duration of a batch of any sequential topology, and of the loading of state before the first one.
+    """Longest duration of a batch of any sequential topology, beside the others, and of loading state before the first.
 
     Returns:
         Seconds; (None, None) where no sequential topology has work, or such a one has a task without a node.
     """
     if not batches or any((node_of[tasks] < 0).any() for batch in batches for tasks in batch.stages):
         return None, None
-    return max(each.seconds(node_of) for each in batches), max(each.state_seconds(node_of) for each in batches)
+    return max(each.beside(node_of).seconds(node_of) for each in batches), max(
+        each.state_seconds(node_of) for each in batches
+    )
