@@ -12,7 +12,7 @@ import attrs
 import click
 from platformdirs import user_cache_path
 
-from headworks.cli.output import emit, json_option, say, table, wide_option
+from headworks.cli.output import emit, folder_option, json_option, say, table, wide_option
 from headworks.cli.parameters import FiniteRange, KafkaTopic, PathOrUrl, kafka_conf_option, with_settings
 from headworks.samples.objects import is_url
 from headworks_pipeline.hadoop import SCHEMES, place_of
@@ -57,14 +57,7 @@ _BACKEND = click.option(
     help="Engine; auto is Spark for a --master, many rows or a stream, else DuckDB.",
 )
 samples_argument = click.argument("samples", type=click.Path(exists=True, file_okay=False, path_type=Path))
-output_option = click.option(
-    "-O",
-    "--output",
-    default="headworks-pipeline",
-    show_default=True,
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Folder of tables and documents.",
-)
+output_option = folder_option("headworks-pipeline", "tables and documents")
 
 
 def place_options(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import contextlib
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from headworks.cli.installed import plugins, requests
-from headworks.cli.output import Progress, data_options, emit, json_option, say, wide_option, write_figures, write_rows
+from headworks.cli.output import (
+    Progress,
+    data_options,
+    emit,
+    folder_option,
+    json_option,
+    say,
+    wide_option,
+    write_figures,
+    write_rows,
+)
 from headworks.cli.output import table as text_table
 from headworks.cli.parameters import FiniteRange
 from headworks.cli.request import scheduler_names
@@ -19,6 +28,7 @@ from headworks_pipeline.commands import place_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     from headworks_lab.sweeps.sweep import Cell
     from headworks_lab.sweeps.swept import SweepResult
@@ -78,14 +88,7 @@ def _networks(_context: click.Context, _parameter: click.Parameter, value: str) 
     show_default=True,
     help="Plugin that runs them, such as sim; storm and spark are real clusters.",
 )
-@click.option(
-    "-O",
-    "--output",
-    default="headworks-sweep",
-    show_default=True,
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Folder of results; a sweep that was ended goes on from it.",
-)
+@folder_option("headworks-sweep", "results; a sweep that was ended goes on from it")
 @click.option("--one-process", is_flag=True, help="Without Spark, one after the other.")
 @click.option("--baseline", metavar="SCHEDULER", help="Compare each other scheduler with this one, seed by seed.")
 @place_options
