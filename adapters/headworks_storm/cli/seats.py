@@ -54,7 +54,7 @@ def seats(name: str, home: Path | None, *, as_json: bool) -> None:
     for each in found:
         if each["owner"]:
             others = [_place(seat) for seat in found if _task(seat) == _task(each)]
-            to = ", ".join(place for place in others if place != _place(each))
+            to = ", ".join(place for place in others if place != _place(each)) or "no other worker"
             state = "settled" if each["settled"] else f"{each['held']} wait"
             state += "" if each["index"] < told["working"][each["component"]] else ", does not work"
             lost = f"  state lost {each['lost']} x, last as {each['loss']}" if each["lost"] else ""

@@ -67,20 +67,27 @@ def cut_by_nimbus(nimbus: NimbusGateway, name: str, counts: Mapping[str, int], w
     """Sentences on what Nimbus cuts of an order: a component has as many executors as tasks at most.
 
     Raises:
-        EngineUseError: Nimbus would carry nothing of it out: a component is not there, or the topology has seats.
+        EngineUseError: A component is not there, or the topology has seats, and its tasks could not move afterwards.
     """
     tasks: Counter[str] = Counter()
     for each in nimbus.topology(name).executors:
         tasks[each.component] += each.end - each.start + 1
     if unknown := sorted(counts.keys() - tasks.keys()) if tasks else []:
         raise EngineUseError(f"{name} has no component {unknown[0]!r}{known_names(unknown[0], sorted(tasks))}")
-    if (counts or workers) and nimbus.topology_conf(name).get(SEATS):
+    seats = nimbus.topology_conf(name).get(SEATS) if counts or workers else None
+    if seats and _pins(seats, counts, workers or 0):
         raise EngineUseError(
             f"{name} has seats, of which each worker has one for each task: `headworks storm scale {name}` changes how "
-            "many tasks work, and for other workers it is submitted anew"
+            "many tasks work, and for more workers it is submitted anew"
         )
     over = [each for each, count in counts.items() if tasks and count > tasks[each]]
     return [f"{each} has {tasks[each]} tasks, and so {tasks[each]} executors, not {counts[each]}" for each in over]
+
+
+def _pins(seats: Mapping[str, Any], counts: Mapping[str, int], workers: int) -> bool:
+    """True if a component would have fewer executors than seats, or there were workers without seats."""
+    most = {name: each["tasks"] * seats["workers"] for name, each in seats["components"].items()}
+    return workers > seats["workers"] or any(counts.get(name, most[name]) < most[name] for name in most)
 
 
 def activate(nimbus: NimbusGateway, *, name: str) -> None:

@@ -19,13 +19,13 @@ from headworks.errors import EngineError
 from headworks.model import FrozenMap, Metrics, Observation, Plan, Request, Slot
 from headworks.model.parts import known_metrics
 from headworks.model.spoken import spoken
-from headworks_storm.nimbus.answer import Answer, Layout, layouts
+from headworks_storm.nimbus.answer import Answer, layouts
 from headworks_storm.nimbus.free_slots import SHARE, FreeSlots, plan_free_slots
 from headworks_storm.nimbus.seat_slots import assign_seat_slots
 from headworks_storm.nimbus.snapshot import Scheduled, Snapshot, read_snapshot
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
 LOG = logging.getLogger("headworks.storm.rounds")
 NOBODY = (
@@ -129,7 +129,7 @@ def decide(
     free = plan_free_slots(seen, others, schedule, seconds=SHARE * snapshot.timeout, top_up=top_up, resort=resort)
     free = attrs.evolve(free, lacking=FrozenMap({**free.lacking, **seats.lacking}))
     answer = Answer(mode="hold", reason=free.held) if free.held else _answer(snapshot, granted, free)
-    return RoundDecision(answer=answer, request=free.request, plan=free.plan, notes=(*seen.notes, *_unread(snapshot)))
+    return RoundDecision(answer=answer, request=free.request, plan=free.plan, notes=(*seen.notes, *_unkept(snapshot)))
 
 
 def _without_waiting(snapshot: Snapshot, granted: Mapping[str, Slot]) -> Snapshot:
@@ -139,16 +139,18 @@ def _without_waiting(snapshot: Snapshot, granted: Mapping[str, Slot]) -> Snapsho
     return attrs.evolve(snapshot, scheduled=kept)
 
 
-def _unread(snapshot: Snapshot) -> tuple[str, ...]:
-    """A sentence for each topology that is to be placed and whose constraints are not all read."""
-    odd = (each for each in snapshot.scheduled if each.unread and each.unassigned)
-    return tuple(f"{each.name}: {each.unread}" for each in odd)
+def _unkept(snapshot: Snapshot) -> tuple[str, ...]:
+    """A sentence for each topology that is to be placed, and not all of what it says can be kept."""
+    odd = (each for each in snapshot.scheduled if each.unkept and each.unassigned)
+    return tuple(f"{each.name}: {each.unkept}" for each in odd)
 
 
 def _answer(snapshot: Snapshot, granted: Mapping[str, Slot], free: FreeSlots) -> Answer:
     wanted = {**granted, **free.slots}
     changed = layouts(snapshot, wanted)
-    status = {name: _describe(layout) for name, layout in changed.items()}
+    status = {
+        name: _describe([at for at, pairs in layout.items() for _ in pairs[::2]]) for name, layout in changed.items()
+    }
     for each in snapshot.scheduled:
         name, count = each.topology.id, sum(task not in wanted for task in each.unassigned)
         if name in free.left_out:
@@ -160,8 +162,8 @@ def _answer(snapshot: Snapshot, granted: Mapping[str, Slot], free: FreeSlots) ->
         if name in free.restarted:
             workers = ", ".join(_address(snapshot, slot) for slot in free.restarted[name])
             status[name] = f"{status[name]}; to top up, restarts the worker on {workers}"
-        if each.unread and name in status:
-            status[name] = f"{status[name]}; {each.unread}"
+        if each.unkept and name in status:
+            status[name] = f"{status[name]}; {each.unkept}"
     say = spoken(snapshot.nodes, (each.topology for each in snapshot.scheduled))
     status = {name: say(text) for name, text in status.items()}
     return Answer(layouts=changed, status=FrozenMap(status), last_resort=tuple(_last_resort(snapshot, wanted, free)))
@@ -199,15 +201,19 @@ def _address(snapshot: Snapshot, slot: Slot) -> str:
 
 
 def _tell(answer: Answer, snapshot: Snapshot, said: Mapping[str, str]) -> Answer:
-    there = {each.topology.id for each in snapshot.scheduled}
-    known = {name: text for name, text in said.items() if name in there}
+    """The answer with what is to be shown of topologies of which the round itself says nothing."""
+    known = {each.topology.id: said[each.topology.id] for each in snapshot.scheduled if each.topology.id in said}
+    for each in snapshot.scheduled:
+        if each.unkept and each.assignment:
+            text = said.get(each.topology.id) or _describe(each.assignment.values())
+            known[each.topology.id] = f"{text}; {each.unkept}"
     return attrs.evolve(answer, status=FrozenMap({**known, **answer.status}))
 
 
-def _describe(layout: Layout) -> str:
-    executors = sum(len(each) // 2 for each in layout.values())
-    nodes = len({slot.node for slot in layout})
-    return f"{executors} executors in {len(layout)} workers on {nodes} nodes"
+def _describe(slots: Collection[Slot]) -> str:
+    """The sentence on executors in these slots, one for each."""
+    nodes = len({slot.node for slot in slots})
+    return f"{len(slots)} executors in {len(set(slots))} workers on {nodes} nodes"
 
 
 class Rounds:

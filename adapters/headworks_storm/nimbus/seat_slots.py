@@ -1,8 +1,8 @@
 """Slots for executors of topologies with seats: a worker for each seat of a task, whoever schedules.
 
-Executors are dealt as Storm's even scheduler deals them, by task id, so that every task has a seat in each worker and
-begins where it would without seats. To where a scheduler wants it, a task comes by a move to another seat, which
-restarts nothing.
+Executors are dealt as Storm's even scheduler deals them, in the order of their tasks, so that every task has a seat in
+each worker and begins where it would without seats. To where a scheduler wants it, a task comes by a move to another
+seat, which restarts nothing. A topology that was rebalanced to fewer workers has several seats of a task in each.
 """
 
 from __future__ import annotations
@@ -57,21 +57,29 @@ def assign_seat_slots(snapshot: Snapshot, granted: Mapping[str, Slot]) -> SeatSl
     return SeatSlots(slots=FrozenMap(slots), lacking=FrozenMap(lacking))
 
 
-def _slots_of(scheduled: Scheduled, room: _Room) -> dict[str, Slot]:
+def _workers_of(scheduled: Scheduled) -> list[list[str]]:
+    """Executors without a slot, those of each worker together."""
     assert scheduled.seating is not None
+    count = max(1, min(scheduled.seating.workers, scheduled.topology.workers))
     workers: dict[int, list[str]] = defaultdict(list)
-    for task in scheduled.unassigned:
-        workers[scheduled.executors[task][0] % scheduled.seating.workers].append(task)
+    # From 1, as the ids of Storm's tasks.
+    for number, (_, task) in enumerate(sorted((pair, task) for task, pair in scheduled.executors.items()), 1):
+        if task not in scheduled.assignment:
+            workers[number % count].append(task)
+    return [tasks for _, tasks in sorted(workers.items())]
+
+
+def _slots_of(scheduled: Scheduled, room: _Room) -> dict[str, Slot]:
+    groups = _workers_of(scheduled)
     used = Counter(slot.node for slot in set(scheduled.assignment.values()))
     demand = {each.id: each.demand for each in scheduled.topology.components}
     found: list[Slot] = []
-    for _, tasks in sorted(workers.items()):
+    for tasks in groups:
         slot = room.take([demand[component_of(task)] for task in tasks], used)
         if slot is None:
             break
         used[slot.node] += 1
         found.append(slot)
-    groups = [tasks for _, tasks in sorted(workers.items())]
     if found and not scheduled.assignment:  # as Storm does: fewer slots are shared by all that begins
         found = [found[number % len(found)] for number in range(len(groups))]
     return {task: slot for tasks, slot in zip(groups, found, strict=False) for task in tasks}

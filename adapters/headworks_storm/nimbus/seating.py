@@ -34,6 +34,8 @@ class Seating:
         ids: Storm's own name of each of these components.
         fit: Times its even share of the tasks that a worker has heap for.
         elastic: Those of which any number of tasks gives the same results, named as in the model.
+        merged: Executors and seats of the components, by Storm's own names, of which a rebalance has put several seats
+            into one executor: it may hold all seats of a task, so that none can move.
     """
 
     workers: int
@@ -41,6 +43,7 @@ class Seating:
     ids: FrozenMap[str, str]
     fit: float = USUAL_FIT
     elastic: frozenset[str] = frozenset()
+    merged: FrozenMap[str, tuple[int, int]] = FrozenMap()
 
     def seats(self, first: int, index: int) -> range:
         """Task ids of the seats of a task.
@@ -51,11 +54,27 @@ class Seating:
         """
         return range(first + index * self.workers, first + (index + 1) * self.workers)
 
+    def unkept(self, topology: str, workers: int) -> str:
+        """Sentences on what a rebalance cannot have, or has taken away; "" if there is nothing of that.
+
+        Args:
+            topology: Name of the topology.
+            workers: Workers that it is to have.
+        """
+        said = [
+            f"{count} executors of {name} hold its {seats} seats: its tasks stay where they are until"
+            f" `storm rebalance {topology} -e {name}={seats}`"
+            for name, (count, seats) in self.merged.items()
+        ]
+        if workers > self.workers:
+            said.append(f"tasks have {self.workers} seats, in as many workers: for {workers} workers, submit it anew")
+        return "; ".join(said)
+
 
 def seating_of(
     conf: Mapping[str, Any], components: Iterable[Mapping[str, Any]], names: Mapping[str, str]
 ) -> Seating | None:
-    """Read what a topology's configuration says of its seats; None if it has none, or other executors than it says.
+    """Read what a topology's configuration says of its seats; None if it has none, or other tasks than it says.
 
     Args:
         conf: The configuration: its owner's words, which may be any.
@@ -72,22 +91,24 @@ def seating_of(
     flat = {each["id"]: each["executors"] for each in components}
     if not tasks or type(workers) is not int or workers < 1:
         return None
-    if not all(_are_seats(flat.get(name), count, workers) for name, count in tasks.items()):
+    if not all(_holds_seats(flat.get(name), count, workers) for name, count in tasks.items()):
         return None
     fit = conf.get(FIT)
     share = float(fit) if isinstance(fit, int | float) and fit > 0 else USUAL_FIT
+    seats = {name: count * workers for name, count in tasks.items()}
+    apart = {name: count for name, count in tasks.items() if len(flat[name]) == 2 * seats[name]}
     return Seating(
         workers=workers,
-        tasks=FrozenMap({names[name]: count for name, count in tasks.items()}),
-        ids=FrozenMap({names[name]: name for name in tasks}),
+        tasks=FrozenMap({names[name]: count for name, count in apart.items()}),
+        ids=FrozenMap({names[name]: name for name in apart}),
         fit=min(share, workers),
-        elastic=frozenset(names[name] for name in tasks if said["components"][name].get("elastic") is True),
+        elastic=frozenset(names[name] for name in apart if said["components"][name].get("elastic") is True),
+        merged=FrozenMap({name: (len(flat[name]) // 2, seats[name]) for name in tasks if name not in apart}),
     )
 
 
-def _are_seats(flat: list[int] | None, tasks: Any, workers: int) -> bool:
+def _holds_seats(flat: list[int] | None, tasks: Any, workers: int) -> bool:
     """True if executors, as first and last task id of each, are one after the other those of so many tasks."""
-    if not flat or type(tasks) is not int or len(flat) != 2 * tasks * workers:
+    if not flat or type(tasks) is not int or flat[-1] - flat[0] + 1 != tasks * workers:
         return False
-    ids = list(range(flat[0], flat[0] + len(flat) // 2))
-    return flat[::2] == ids and flat[1::2] == ids
+    return all(after == before + 1 for before, after in zip(flat[1::2], flat[2::2], strict=False))

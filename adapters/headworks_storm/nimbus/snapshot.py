@@ -61,9 +61,10 @@ Executor = tuple[int, int]
 class Scheduled:
     """A topology of a round: its model, its executors by the model's task id, and where Nimbus says that they run.
 
-    `unread` says what of its constraints was left out, "" if nothing was. If tasks have seats (`seating`), each seat
-    is an executor, and none may move: the worker that it leaves would restart, and the one that it joins. Where tasks
-    are shown in place of seats, `idle` has the slots of those that do not work; all else is of those that do.
+    `unkept` says what of its constraints, and of an order to rebalance, is left out, "" if nothing is. If tasks have
+    seats (`seating`), each seat is an executor, and none may move: the worker that it leaves would restart, and the one
+    that it joins. Where tasks are shown in place of seats, `idle` has the slots of those that do not work; all else is
+    of those that do.
 
     If components share memory (`shares_memory`), Storm's own scheduler places the executors: the model has no word for
     what a worker or a node needs once. They do not move. `timeout` is the seconds of silence after which Nimbus gives
@@ -74,7 +75,7 @@ class Scheduled:
     name: str
     executors: FrozenMap[str, Executor]
     assignment: FrozenMap[str, Slot]
-    unread: str = ""
+    unkept: str = ""
     seating: Seating | None = None
     idle: FrozenMap[str, Slot] = FrozenMap()
     shares_memory: bool = False
@@ -236,6 +237,8 @@ def _scheduled(data: Mapping[str, Any], isolated: int | None) -> Scheduled:
     conf = data["conf"]
     shares_memory = data.get("shares_memory") is True
     seating, constraints = seating_of(conf, components, names), constraints_of(conf, names.keys())
+    unkept = [unread_constraints(conf, names.keys())]
+    unkept += [seating.unkept(data["name"], data["workers"])] if seating is not None else []
     components = renamed(components, names)
     streams = (_stream(each["id"], item) for each in components for item in each["inputs"])
     topology = Topology(
@@ -263,7 +266,7 @@ def _scheduled(data: Mapping[str, Any], isolated: int | None) -> Scheduled:
         name=data["name"],
         executors=FrozenMap(dict(pairs)),
         assignment=FrozenMap(placed),
-        unread=unread_constraints(conf, names.keys()),
+        unkept="; ".join(filter(None, unkept)),
         seating=seating,
         shares_memory=shares_memory,
         timeout=seconds(conf.get(TIMEOUT)),

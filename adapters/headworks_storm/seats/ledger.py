@@ -264,7 +264,7 @@ class SeatLedger:
             raise EngineUseError(
                 f"{task} has no seat at {place}: it has some at {', '.join(each.place for each in seats)}"
             )
-        if there[0].owner:
+        if any(each.owner for each in there):  # a worker may have several of its seats
             raise EngineUseError(f"{task} lives at {place} already")
         busy = [each.place for each in seats if not each.settled]
         if busy:

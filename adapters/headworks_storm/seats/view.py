@@ -118,10 +118,13 @@ def _topology(
     topology = scheduled.topology
     parts = tuple(_part(each, seating, working) for each in topology.components)
     rules = (_own_tasks(each, topology) for each in topology.constraints)
+    held = Counter(slot for task, slot in scheduled.assignment.items() if component_of(task) in seating.tasks)
+    # Seats of a task in a worker: one, unless the topology was rebalanced to fewer workers, or slots were few.
+    seats = [count / sum(seating.tasks.values()) for count in held.values()] or [0.0]
     return attrs.evolve(
         topology,
-        components=(*parts, _worker(topology.components, seating, len(workers))) if workers else parts,
-        constraints=(*rules, *_bounds(topology, seating, workers, assignment)),
+        components=(*parts, _worker(topology.components, seating, len(workers), max(seats))) if workers else parts,
+        constraints=(*rules, *_bounds(topology, seating, workers, min(seats), assignment)),
         live=True,
     )
 
@@ -144,9 +147,9 @@ def _part(component: Component, seating: Seating, working: Mapping[str, int]) ->
     )
 
 
-def _worker(components: Sequence[Component], seating: Seating, workers: int) -> Component:
-    """The part of each worker that its seats take."""
-    seats = [(each, seating.tasks[each.id]) for each in components if each.id in seating.tasks]
+def _worker(components: Sequence[Component], seating: Seating, workers: int, each_task: float) -> Component:
+    """The part of each worker that its seats take, so many of each task."""
+    seats = [(each, seating.tasks[each.id] * each_task) for each in components if each.id in seating.tasks]
     memory = sum(each.demand.memory * count for each, count in seats)
     heap = sum(each.task_heap * count for each, count in seats)
     demand = Resources({"cpu": 0.0, "memory": memory})
@@ -160,18 +163,22 @@ def _own_tasks(constraint: Constraint, topology: Topology) -> Constraint:
 
 
 def _bounds(
-    topology: Topology, seating: Seating, workers: tuple[Slot, ...], assignment: Mapping[str, Slot]
+    topology: Topology,
+    seating: Seating,
+    workers: tuple[Slot, ...],
+    each_task: float,
+    assignment: Mapping[str, Slot],
 ) -> Iterator[Constraint]:
-    """Bounds of tasks with seats: they go to nodes with a worker, as many as have heap there."""
+    """Bounds of tasks with seats: they go to nodes with a worker, which has so many of each, as many as have heap."""
     names, nodes = tuple(sorted(seating.tasks)), Counter(slot.node for slot in workers)
-    if not nodes:
+    if not nodes or not names:
         return
     labels = FrozenMap(node=tuple(sorted(nodes)))
     yield Constraint(kind=ConstraintKind.ONLY_ON, components=names, labels=labels)
     heaps = {each.id: each.task_heap for each in topology.components if each.id in seating.tasks}
     # A seat has heap for `fit / workers` of a task: so many seats as a worker has are room for so many whole tasks.
     largest = max(heaps.values()) * seating.workers / seating.fit
-    whole = sum(heaps[name] * count for name, count in seating.tasks.items())
+    whole = sum(heaps[name] * count * each_task for name, count in seating.tasks.items())
     here = Counter(slot.node for task, slot in assignment.items() if component_of(task) in seating.tasks)
     most = max(int(whole / largest) * min(nodes.values()), *here.values(), 1) if largest else 0
     if 0 < most < sum(seating.tasks.values()):

@@ -16,6 +16,7 @@ from headworks.model import Component, FrozenMap, Kind, Plan, Receipt, Resources
 from headworks.plugins.host import PluginHost
 from headworks_storm.demo.experiment import experiment
 from headworks_storm.local.cluster import SupervisorSpec
+from headworks_storm.seats.ledger import open_ledger
 from headworks_storm.seats.moves import SECONDS
 from headworks_storm.seats.view import SeatWish
 from headworks_storm.workload.describe import describe
@@ -284,6 +285,53 @@ def test_numbers_of_tasks_that_a_scheduler_chooses_are_carried_out_while_all_wor
     assert time.monotonic() - begin < SECONDS / 2  # nobody waits for a worker of what was killed
     cluster.storm.gateway.kill(COUNTED, wait=0)
     wait_for("its end", lambda: not pids(cluster, COUNTED) and len(observed(cluster, 0.1).topologies) == 1)
+
+
+ORDERS = (
+    (1, {}, 1, ""),
+    (3, {"pass": 2}, 2, "2 executors of pass hold its 4 seats: its tasks stay where they are until `storm rebalance"),
+    (2, {"pass": 4}, 2, ""),
+)
+"""Orders to rebalance: workers and executors that are asked for, workers that it has then, what Nimbus shows."""
+
+
+@pytest.mark.timeout(1800)
+def test_a_rebalance_by_storm_is_carried_out_and_what_it_takes_from_seats_is_said(cluster, tmp_path: Path):
+    name, tally, gateway = "rebalanced", Tally(cluster.storm, tmp_path), cluster.storm.gateway
+    tally.submit_durable(name, rate=50.0, **{"headworks.seats.movable": "pass=stateless; sum=fields:sums"})
+    others = pids(cluster)
+
+    def carried_out(workers: int, executors: int) -> bool:
+        own = gateway.topology(name).executors if len(set(gateway.assignment(name).slots.values())) == workers else ()
+        return sum(each.component == "pass" for each in own) == executors and all(each.uptime for each in own)
+
+    wait_for("all executors", lambda: carried_out(2, 4))
+    for asked, executors, workers, said in ORDERS:
+        gateway.rebalance(name, wait=0, workers=asked, executors=executors)
+        wait_for(f"{workers} workers", lambda n=workers, e=executors: carried_out(n, e.get("pass", 4)))
+        written = len(tally.numbers("written"))
+        wait_for("tuples", lambda n=written: len(tally.numbers("written")) > n + 100)
+        status = gateway.topology(name).scheduling
+        assert said in status
+        assert ("for 3 workers, submit it anew" in status) == (asked == 3), status
+        if said:
+            seen = next(each for each in observed(cluster, 0.1).topologies if each.name == name)
+            assert {each.id: each.movable for each in seen.components if each.id in ("pass", "sum")} == {
+                "pass": False,
+                "sum": True,
+            }
+    with open_ledger(gateway, name) as ledger:
+        wait_for("no move under way", lambda: len(ledger.told()) == 8 and all(each.settled for each in ledger.told()))
+        there = next(
+            each.place for each in ledger.seats() if (each.component, each.index, each.owner) == ("pass", 0, False)
+        )
+        assert ledger.move("pass", 0, there, seconds=PATIENCE).target == there
+    (tally.counts_folder / "stop").touch()
+    wait_for("all that was sent is acked", lambda: tally.numbers("acked") == tally.numbers("sent"))
+    assert tally.numbers("sent") <= tally.numbers("written")
+    assert pids(cluster) == others
+    gateway.kill(name, wait=0)
+    wait_for("its end", lambda: not pids(cluster, name) and len(observed(cluster, 0.1).topologies) == 1)
 
 
 @pytest.mark.timeout(1800)

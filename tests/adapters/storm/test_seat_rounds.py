@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import attrs
 import pytest
 
@@ -19,10 +21,11 @@ from headworks_storm.seats.seat import SeatState
 from headworks_storm.seats.view import logical_snapshot
 from headworks_storm.target import StormTarget
 from storm_reports import report
-from storm_rounds import component, topology, word_count
+from storm_rounds import component, round_text, supervisor, topology, word_count
 from storm_seated import LIVE, OWNERS, A, B, flat, seated, snapshot
 
 HOST = PluginHost.load()
+STAY = "its tasks stay where they are until"
 
 
 def test_schedulers_see_a_task_where_it_lives_and_not_its_seats():
@@ -225,6 +228,75 @@ def test_fewer_slots_than_workers_are_shared_and_none_is_no_start():
     decision = decide(none, {}, Metrics(), lambda request: pytest.fail("asked"))
     assert not decision.answer.layouts
     assert decision.answer.status["wc"].startswith("8 executors cannot be placed: ")
+
+
+def rebalanced(*, workers=2, pairs=(), **more):
+    """The topology after Storm's own command: other workers, or the executors of `count`, as first and last tasks."""
+    told = {**seated(**more), "workers": workers}
+    told["components"][1]["executors"] = list(pairs) or flat(3, 8)
+    return {**told, "assignment": told["assignment"][: len(pairs) // 2 + 2]} if pairs else told
+
+
+def test_fewer_workers_after_a_rebalance_hold_several_seats_of_a_task_each():
+    new = snapshot(rebalanced(workers=1, assignment=()))
+    assert len(assign_seat_slots(new, {}).slots) == 8
+    assert len(set(assign_seat_slots(new, {}).slots.values())) == 1
+    one = logical_snapshot(snapshot(rebalanced(workers=1, assignment=(0,) * 8)), OWNERS)
+    two = logical_snapshot(snapshot(seated()), OWNERS)
+    memory = [
+        each.demand.memory
+        for seen in (one, two)
+        for each in seen.observation().topologies[0].components
+        if each.id == "__seats"
+    ]
+    assert memory[0] == 2 * memory[1] > 0
+    assert one.scheduled[0].unkept == ""
+
+
+def test_seats_of_several_workers_that_one_had_go_to_one_slot_when_it_dies():
+    four = {"workers": 4, "components": {"count": {"tasks": 2}}}
+    lost = rebalanced(pairs=flat(2, 9), seats=four, slots=(A,))
+    lost["components"][2]["executors"] = flat(10, 10)
+    lost["assignment"] = [-1 if task % 2 else 0 for task in range(1, 11)]
+    found = assign_seat_slots(snapshot(lost, supervisors=("s1", "s3")), {}).slots
+    assert len(found) == 5
+    assert {slot.node for slot in found.values()} == {"s3"}
+    assert len(set(found.values())) == 1
+
+
+@pytest.mark.parametrize(
+    ("workers", "pairs", "said"),
+    [
+        (3, (), "tasks have 2 seats, in as many workers: for 3 workers, submit it anew"),
+        (2, (3, 4, 5, 6, 7, 8), f"3 executors of count hold its 6 seats: {STAY} `storm rebalance wc -e count=6`"),
+    ],
+)
+def test_what_a_rebalance_takes_from_seats_is_said_and_no_loop_restarts_them(workers, pairs, said):
+    told = rebalanced(workers=workers, pairs=pairs)
+    (scheduled,) = snapshot(told).scheduled
+    assert scheduled.unkept == said
+    assert not any(each.movable for each in scheduled.topology.components)
+    rounds = Rounds(lambda request: pytest.fail("asked"))
+    status = json.loads(rounds.answer(round_text([supervisor("s1"), supervisor("s2")], [told])))["status"]
+    assert status["wc"].endswith(f" executors in 2 workers on 2 nodes; {said}")
+    rounds.say({"wc": "a word"})
+    status = json.loads(rounds.answer(round_text([supervisor("s1"), supervisor("s2")], [told])))["status"]
+    assert status["wc"] == f"a word; {said}"
+
+
+def test_tasks_of_another_component_move_on_beside_one_whose_executors_hold_several_seats():
+    seats = {"workers": 2, "components": {"count": {"tasks": 3}, "lines": {"tasks": 1}}}
+    parts = (component("count", [1, 3, 4, 6]), component("lines", flat(7, 8)))
+    where = {"slots": list(map(attrs.astuple, (A, B))), "assignment": [0, 1, 0, 1]}
+    before = snapshot(topology("wc", *parts, conf={"headworks.seats": seats}, **where))
+    (seen,) = logical_snapshot(before, {"wc": {"lines": [8]}}).observation().topologies
+    assert {each.id: (each.parallelism, each.movable) for each in seen.components} == {
+        "__seats": (2, False),
+        "count": (2, False),
+        "lines": (1, True),
+    }
+    bound = {each for rule in seen.constraints for each in rule.components}
+    assert bound == {"lines"}
 
 
 def test_seats_of_a_worker_that_is_gone_get_a_slot_of_their_own_and_the_others_stay():
