@@ -15,7 +15,7 @@ from headworks.control.knowledge import KnowledgeFile
 from headworks.control.priorities import Priorities
 from headworks.model import FILL, FILL_DEADLINES, Metrics, Request
 from headworks.model.parts import known_metrics
-from headworks_local.private_files import read_or_make_secret
+from headworks_local.private_files import SecretFile, read_or_make_secret
 from headworks_storm.client.connection import NimbusConnection
 from headworks_storm.client.gateway import NimbusGateway
 from headworks_storm.commands.line import answers as commands
@@ -240,5 +240,6 @@ def _collector(settings: ServiceSettings, stack: contextlib.ExitStack) -> Collec
     workers = places(limit, CLIENTS)
     if workers < MANY:
         LOG.warning("%d workers can report at a time: `ulimit -n` is %d, a descriptor for each", workers, limit)
-    token = read_or_make_secret(settings.token_file)
-    return stack.enter_context(Collector(*settings.collector, token=token, places=workers))
+    read_or_make_secret(settings.token_file)
+    token = SecretFile(settings.token_file)  # as workers do, it looks at the file for each connection
+    return stack.enter_context(Collector(*settings.collector, token=token.read, places=workers))

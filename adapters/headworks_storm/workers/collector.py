@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter, deque
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import attrs
@@ -153,7 +154,7 @@ class Collector:
         host: str = "127.0.0.1",
         port: int = 0,
         *,
-        token: str,
+        token: str | Callable[[], str],
         kept: int = KEPT,
         budget: int = BUDGET,
         places: int | None = None,
@@ -164,7 +165,8 @@ class Collector:
         Args:
             host: Address; workers on other machines need one that they reach.
             port: Any free one by default; `address` has it.
-            token: A worker proves that it knows the token of its topology, which is derived from this one.
+            token: A worker proves that it knows the token of its topology, which is derived from this one; or what
+                gives the token of the moment, and raises an `EngineError` where there is none, so that nobody gets in.
             kept: Reports that are kept of each worker.
             budget: Bytes of report lines that are kept in all.
             places: Workers at a time; `CLIENTS` by default.
@@ -175,7 +177,7 @@ class Collector:
         """
         if not token:
             raise EngineError("a collector needs a token: an empty one lets everybody in")
-        self._token = token
+        self._token = partial(str, token) if isinstance(token, str) else token
         self._clock = clock
         self.places = CLIENTS if places is None else places
         self._reports = Reports(kept=kept, budget=budget)
@@ -228,10 +230,10 @@ class Collector:
         self._reports.forget(self._clock() - SLOWEST * KEPT)
 
     def _token_of(self, name: str) -> str:
-        """The token of a caller, whose name is its topology's id in hexadecimal digits; no id has no token."""
+        """The token of a caller, whose name is its topology's id in hexadecimal digits; else what nobody knows."""
         try:
-            return derive(self._token, bytes.fromhex(name).decode())
-        except ValueError:
+            return derive(self._token(), bytes.fromhex(name).decode())
+        except (EngineError, ValueError):
             return make_secret()
 
     def take(self, line: bytes, of: _Worker | None = None) -> None:

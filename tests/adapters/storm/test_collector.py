@@ -16,6 +16,7 @@ import pytest
 
 from headworks.errors import EngineError
 from headworks.model import Slot
+from headworks_local.private_files import SecretFile, write_private
 from headworks_storm.nimbus.snapshot import read_snapshot
 from headworks_storm.peers.proof import derive
 from headworks_storm.workers import collector as module
@@ -28,6 +29,7 @@ from storm_rounds import round_text, supervisor, word_count
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
 TOKEN = "secret"
 
@@ -38,9 +40,9 @@ def collector() -> Iterator[Collector]:
         yield each
 
 
-def call(collector: Collector, topology: str = "wc") -> socket.socket:
+def call(collector: Collector, topology: str = "wc", token: str = TOKEN) -> socket.socket:
     client = socket.create_connection(collector.address, timeout=PATIENCE)
-    exchange(client, derive(TOKEN, topology), "-", topology.encode().hex())
+    exchange(client, derive(token, topology), "-", topology.encode().hex())
     return client
 
 
@@ -84,6 +86,22 @@ def test_a_wrong_token_or_none_is_refused(collector: Collector) -> None:
             assert until_hung_up(client)
     assert collector.tally.refused == 5
     assert not collector.recent(60)
+
+
+def test_another_token_in_the_file_counts_from_the_next_call_on(tmp_path: Path) -> None:
+    file, first, second = tmp_path / "token", "first of its kind", "second of its kind"
+    write_private(file, first)
+    with Collector(token=SecretFile(file).read) as collector, closing(call(collector, token=first)) as worker:
+        write_private(file, second)
+        with pytest.raises(NoProofError):
+            call(collector, token=first)
+        with closing(call(collector, token=second)) as again:
+            for number, client in enumerate((worker, again), 1):
+                client.sendall(report_line(number=number))
+            until(lambda: collector.tally.received == 2)
+        file.unlink()
+        with pytest.raises(NoProofError):
+            call(collector, token=second)
 
 
 def test_who_says_nothing_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
