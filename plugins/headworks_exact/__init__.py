@@ -10,7 +10,7 @@ out of an integer program has to be proved useless: the linear relaxation, solve
 dual prices, and a column whose reduced cost exceeds the gap to the target is in no solution that meets it (reduced cost
 fixing). The columns that remain are combined by meeting in the middle (`meet_in_the_middle`) where only CPU counts,
 else by the branch and bound of CP-SAT (`solver`), with a known placement as its hint: the best that other schedulers
-answer (`search`), or a greedy one (`start`). Bounds are those of the relaxations (`relaxation`, `pricing`,
+answer (`search`), or a greedy one (`start`). Bounds are those of the relaxations (`pricing`,
 `any_number`), tightened by each target or rate that is proved to be out of reach. Where the columns are too many for
 the integer program, the best by reduced cost are searched and the bound stays that of the relaxation; throughput is
 then searched by counts of tasks. Hard constraints leave patterns out, and those on racks are rows of the master program

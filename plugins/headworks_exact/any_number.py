@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headworks.problem import Problem
-from headworks.problem.arrays.profiles import FULL, OVER
+from headworks.problem.arrays.profiles import FULL, OVER, Profiled, unprofiled_load
 from headworks_exact.solver import Budget
 
 if TYPE_CHECKING:
@@ -47,8 +47,8 @@ class AnyNumber:
         met: float64 (K, m), percent that a task takes at rest.
         limit: float64 (K, m), percent that the threads of a task can use.
         most: int64 (K,), tasks that each component may have.
-        free: float64 (m,), percent of each machine, 0 where no task may be.
-        others: float64 (m,), percent of each machine that all tasks without profiles would take there.
+        free: float64 (m,), percent of each machine beside tasks without profiles that stay, 0 where no task may be.
+        others: float64 (m,), percent of each machine that all other tasks without profiles would take there.
         budget: Work and time that are left.
     """
 
@@ -69,20 +69,34 @@ class AnyNumber:
             budget: Work and time that are left.
         """
         problem, model = Problem.of(instances.request), instances.profiled
-        parts = np.isin(problem.component, instances.parts)
-        points, whole = float(problem.demand[~parts, 0].sum()), problem.capacity[:, 0]
-        here = problem.slots > 0
+        loose = ~np.isin(problem.component, instances.parts) & (problem.fixed < 0)
+        points, whole = float(problem.demand[loose, 0].sum()), problem.capacity[:, 0]
+        here, stay = problem.slots > 0, unprofiled_load(problem, Profiled.of(instances.request), problem.fixed)
         need = np.divide(FULL * points, whole, out=np.full(problem.m, np.inf if points else 0.0), where=whole > 0)
-        can = model.covers & here & (model.met <= FULL * (1 + OVER))
+        stuck = (instances.floor > 0) & (model.met >= model.limit) & (model.e * model.gain[:, None] > 0)
+        can = model.covers & here & (model.met <= FULL * (1 + OVER)) & ~stuck.any(axis=1, keepdims=True)
         return cls(
             slope=np.where(can, model.e * model.gain[:, None], np.inf),
             met=np.where(can, model.met, 0.0),
             limit=model.limit * (1 + 2 * OVER),
             most=np.maximum(instances.most, instances.given),
-            free=np.where(here, FULL * (1 + 2 * OVER), 0.0),
+            free=np.where(here, np.maximum(FULL * (1 + 2 * OVER) - stay, FULL * OVER), 0.0),
             others=np.where(here, need, np.inf),
             budget=budget,
         )
+
+    def alone(self) -> float:
+        """The highest factor if each component had all machines to itself, infinite if no rate costs anything.
+
+        A task that can use c percent of a machine processes at most (c - MET) / e tuples/s: a tuple costs c / (c - MET)
+        times e at least.
+        """
+        can = np.minimum(self.free, self.limit)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            task = np.where(can > self.met, (can - self.met) / self.slope, np.where(self.slope > 0, 0.0, np.inf))
+            machine = np.where(task > 0, task * self.free / can, 0.0)
+        found = np.minimum(machine.sum(axis=1), task.max(axis=1, initial=0.0) * self.most)
+        return float(found.min(initial=np.inf))
 
     def costs(self, rate: float, price: Floats) -> tuple[Floats, NDArray[np.int64]]:
         """Cost of the cheapest spread of each number of tasks, and the cheapest spread of all.

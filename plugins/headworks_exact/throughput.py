@@ -24,7 +24,6 @@ from headworks.toolbox.instance_counts import InstanceCounts
 from headworks_exact.any_number import AnyNumber, Highest, highest_of_any
 from headworks_exact.feasibility import UNITS, Counts, at_most, by_columns, by_counts, columns_of, most, rate_of, takes
 from headworks_exact.fewest import FURTHER, fewest
-from headworks_exact.relaxation import alike, highest_factor
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -55,13 +54,13 @@ def most_throughput(request: Request, options: Options, budget: Budget, others: 
     alone = [row for row in range(len(instances.parts)) if not takes(instances, row).any()]
     if alone:
         return _better(instances.refuse(instances.no_machine(alone[0])), others)
-    limit = highest_factor(instances, budget)
+    any_number = AnyNumber.of(instances, budget)
+    limit = any_number.alone()
     if not math.isfinite(limit):
         counts = fill(instances, 1.0, options)
         said = "no rate of these components costs anything, or no spout emits"
         own = instances.plan(counts, 1.0, said) if counts is not None else _none(instances)
         return _better(own, others)
-    any_number = AnyNumber.of(instances, budget)
     starts = [each for plan in others.values() for each in [_counts_of(instances, plan)] if each is not None]
     starts += [each for each in [_start(instances, limit, options)] if each is not None]
     best = max(starts, key=lambda each: rate_of(instances, each), default=None)
@@ -183,7 +182,7 @@ def _rounded(instances: InstanceCounts, shares: NDArray[np.float64], best: Count
     if instances.need.any() or (instances.slots < len(instances.present)).any() or instances.floor.any():
         return best
     rate = rate_of(instances, best) if best is not None else 0.0
-    for nodes in alike(instances, np.maximum(instances.free, 0.0)):  # equal machines have equal shares
+    for nodes in _alike(instances, np.maximum(instances.free, 0.0)):  # equal machines have equal shares
         shares[:, nodes] = shares[:, nodes].mean(axis=1, keepdims=True)
     bounds = zip(shares, instances.least.tolist(), instances.most.tolist(), strict=True)
     rows = [[_row(share, number) for number in _numbers(share, low, high)] for share, low, high in bounds]
@@ -197,6 +196,16 @@ def _rounded(instances: InstanceCounts, shares: NDArray[np.float64], best: Count
         if rate_of(instances, counts) > rate * (1 + 1e-9):
             best, rate = counts, rate_of(instances, counts)
     return best
+
+
+def _alike(instances: InstanceCounts, free: NDArray[np.float64]) -> list[list[int]]:
+    """Machines on which each component costs the same."""
+    model = instances.profiled
+    found: dict[bytes, list[int]] = {}
+    for node in range(len(free)):
+        arrays = (model.e[:, node], model.met[:, node], model.covers[:, node], free[node : node + 1])
+        found.setdefault(b"|".join(np.ascontiguousarray(each).tobytes() for each in arrays), []).append(node)
+    return list(found.values())
 
 
 def _numbers(share: NDArray[np.float64], low: int, high: int) -> list[int]:
@@ -269,7 +278,7 @@ def _none(instances: InstanceCounts) -> Plan:
 
 def _start(instances: InstanceCounts, limit: float, options: Options) -> Counts | None:
     """The first of ever lower rates at which filling up succeeds."""
-    for step in range(60):
+    for step in range(100):
         counts = fill(instances, limit * 0.95**step, options)
         if counts is not None and rate_of(instances, counts) > 0:
             return counts

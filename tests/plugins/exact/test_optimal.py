@@ -22,10 +22,10 @@ from headworks.testing.reference import placeable
 from headworks.toolbox.instance_counts import InstanceCounts
 from headworks_dstorm.workloads import BenchmarkSetting, micro_benchmark
 from headworks_exact import by_topology, placement, solver
+from headworks_exact.any_number import AnyNumber, highest_of_any
 from headworks_exact.classes import Classes
 from headworks_exact.options import Options
 from headworks_exact.plugin import optimal
-from headworks_exact.relaxation import highest_factor
 from headworks_hetero.workloads import micro_benchmark as throughput_benchmark
 from hetero_cases import profiled
 from small_requests import component, node, request, topology
@@ -136,13 +136,11 @@ def test_a_linear_program_ends_with_the_clock_too():
 
 
 @pytest.mark.parametrize("met", [0.0, 5.0])
-def test_a_relaxation_that_is_not_solved_leaves_a_bound_all_the_same(met):
-    """c0 and c1 share two machines, of which each would have both: twice as much as the relaxation allows."""
+def test_components_that_share_machines_have_half_of_the_rate_that_each_would_have_alone(met):
     instances = InstanceCounts.of(profiled([[0.2, 0.2], [0.2, 0.2]], met))
-    solved, ended = (solver.Budget(work=PATIENT, clock=clock) for clock in (PATIENT, 0.0))
-    bounds = [highest_factor(instances, budget) for budget in (solved, ended)]
-    assert bounds == pytest.approx([500.0 * (1 - met / FULL), 1000.0 * (1 - met / FULL)])
-    assert not solved.spent
+    spreads = AnyNumber.of(instances, solver.Budget(work=PATIENT, clock=PATIENT))
+    assert spreads.alone() == pytest.approx(1000.0 * (1 - met / FULL))
+    assert highest_of_any(spreads, spreads.alone(), None).rate == pytest.approx(500.0 * (1 - met / FULL), rel=1e-5)
 
 
 def highest(asked, most):
