@@ -169,58 +169,76 @@ def by_counts(
         priced: What each number of tasks costs at least for some prices of the machines, shape (K, n), in the last
             column what all larger ones do, and what all machines are worth; None if that is unknown.
     """
-    # The extra `exact`, and slow to import.
-    from ortools.sat.python import cp_model
-
-    model = cp_model.CpModel()
-    parts, machines = instances.profiled.e.shape
-    terms: list[list[Any]] = [[] for _ in range(machines)]
-    on: list[list[Any]] = []
-    numbers: list[Any] = []
-    takes_of: list[list[Any]] = []
-    hints = best if best is not None else np.zeros((parts, machines), dtype=np.int64)
-    for row in range(parts):
-        size = _sizes(instances, row, factor, most(instances, row, options) if tasks is None else tasks)
-        chosen = [model.new_bool_var("") for _ in size]
-        model.add_exactly_one(chosen)
-        here: list[Any] = [0] * machines
-        for number, take in enumerate(chosen, 1):
-            model.add_hint(take, bool(hints[row].sum() == number))
-            each = _tasks(model, instances, row, size[number - 1], take, number)
-            model.add(sum(each) == number * take)
-            numbers.append(number * take)
-            for node, count in enumerate(each):
-                if isinstance(count, int):
-                    continue
-                model.add_hint(count, int(hints[row, node]) if hints[row].sum() == number else 0)
-                terms[node].append(int(size[number - 1][node]) * count)
-                here[node] = here[node] + count
-        for node in np.flatnonzero(instances.floor[row]).tolist():
-            model.add(here[node] >= int(instances.floor[row, node]))
-        on.append(here)
-        takes_of.append(chosen)
-    _add_prices(model, takes_of, priced)
+    hints = best if best is not None else np.zeros(instances.profiled.e.shape, dtype=np.int64)
+    program = _CountProgram(instances, hints)
+    for row in range(len(hints)):
+        limit = most(instances, row, options) if tasks is None else tasks
+        program.add_component(row, _sizes(instances, row, factor, limit))
+    _add_prices(program.model, program.chosen, priced)
     if tasks is not None:
-        model.add(sum(numbers) <= tasks)
-        model.minimize(sum(numbers))
-    for node, needs in enumerate(terms):
-        model.add(sum(needs) <= math.floor(max(float(instances.free[node]), 0.0) / FULL * UNITS + 1))
-    _add_resources(model, instances, on)
-    _break_symmetry(model, instances, on)
-    return _solved(model, on, budget)
+        total = sum(number * take for own in program.chosen for number, take in enumerate(own, 1))
+        program.model.add(total <= tasks)
+        program.model.minimize(total)
+    program.add_machines()
+    return program.search(budget)
 
 
-def _solved(model: Any, on: list[list[Any]], budget: Budget) -> Found:
-    # The extra `exact`, and slow to import.
-    from ortools.sat.python import cp_model
+class _CountProgram:
+    """Integer program over the tasks of components on machines.
 
-    solver = solve(model, budget)
-    if solver.status == cp_model.INFEASIBLE:
-        return False, None
-    if solver.status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
-        return None, None
-    found = [[0 if isinstance(each, int) else solver.value(each) for each in here] for here in on]
-    return True, np.array(found, dtype=np.int64)
+    Attributes:
+        model: The `CpModel`.
+        chosen: For each component whether it has 1, 2, ... tasks.
+    """
+
+    def __init__(self, instances: InstanceCounts, hints: Counts) -> None:
+        # The extra `exact`, and slow to import.
+        from ortools.sat.python import cp_model
+
+        self.model: Any = cp_model.CpModel()
+        self.chosen: list[list[Any]] = []
+        self._instances, self._hints = instances, hints
+        self._on: list[list[Any]] = []
+        self._needs: list[list[Any]] = [[] for _ in instances.free]
+
+    def add_component(self, row: int, sizes: list[NDArray[np.int64]]) -> None:
+        """Add a component whose tasks need so many units on each machine, if it has 1, 2, ... of them."""
+        known = int(self._hints[row].sum())
+        self.chosen.append([self.model.new_bool_var("") for _ in sizes])
+        self.model.add_exactly_one(self.chosen[-1])
+        here: list[Any] = [0] * len(self._needs)
+        for number, (take, size) in enumerate(zip(self.chosen[-1], sizes, strict=True), 1):
+            self.model.add_hint(take, known == number)
+            each = _tasks(self.model, self._instances, row, size, take, number)
+            self.model.add(sum(each) == number * take)
+            for node, count in enumerate(each):
+                if not isinstance(count, int):
+                    self.model.add_hint(count, int(self._hints[row, node]) if known == number else 0)
+                    self._needs[node].append(int(size[node]) * count)
+                    here[node] = here[node] + count
+        for node in np.flatnonzero(self._instances.floor[row]).tolist():
+            self.model.add(here[node] >= int(self._instances.floor[row, node]))
+        self._on.append(here)
+
+    def add_machines(self) -> None:
+        """Add what machines have; of equal ones, one of higher index has no more tasks of the first component."""
+        for needs, percent in zip(self._needs, self._instances.free.tolist(), strict=True):
+            self.model.add(sum(needs) <= math.floor(max(percent, 0.0) / FULL * UNITS + 1))
+        _add_resources(self.model, self._instances, self._on)
+        _break_symmetry(self.model, self._instances, self._on)
+
+    def search(self, budget: Budget) -> Found:
+        """Search within the budget."""
+        # The extra `exact`, and slow to import.
+        from ortools.sat.python import cp_model
+
+        solver = solve(self.model, budget)
+        if solver.status == cp_model.INFEASIBLE:
+            return False, None
+        if solver.status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+            return None, None
+        found = [[0 if isinstance(each, int) else solver.value(each) for each in here] for here in self._on]
+        return True, np.array(found, dtype=np.int64)
 
 
 def _add_prices(model: Any, chosen: list[list[Any]], priced: tuple[NDArray[np.float64], float] | None) -> None:
