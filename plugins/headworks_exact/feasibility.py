@@ -1,4 +1,4 @@
-"""Feasibility of a rate: integer programs over spreads of the components that are listed, or over counts of tasks."""
+"""Feasibility of a rate: an integer program over counts of tasks."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headworks.problem.arrays.profiles import FULL
-from headworks_exact.columns import Columns, by_reduced_cost
-from headworks_exact.meet_in_the_middle import combine
 from headworks_exact.solver import Budget, solve
 
 if TYPE_CHECKING:
@@ -65,87 +63,6 @@ def takes(instances: InstanceCounts, row: int) -> NDArray[np.bool_]:
     can &= instances.profiled.met[row] <= np.maximum(instances.free, 0.0)
     can |= instances.floor[row] > 0
     return can
-
-
-def columns_of(instances: InstanceCounts, options: Options, budget: Budget) -> list[Columns] | None:
-    """List the columns of each component; None if there are too many.
-
-    Args:
-        instances: The choice of instance counts.
-        options: Options of `optimal`.
-        budget: Work and time that are left.
-    """
-    found, left = [], options.max_spreads
-    for row in range(len(instances.parts)):
-        rest = np.ceil(instances.profiled.met[row] / FULL * UNITS).astype(np.int64)
-        fits, total = at_most(instances, row, rest), most(instances, row, options)
-        columns = Columns.of(instances, row, fits, total, left, budget)
-        if columns is None:
-            return None
-        left -= len(columns.counts)
-        found.append(columns)
-    return found
-
-
-def by_columns(instances: InstanceCounts, columns: list[Columns], factor: float, budget: Budget) -> Found:
-    """Decide by columns whether a factor can be sustained, and by which counts.
-
-    Args:
-        instances: The choice of instance counts.
-        columns: Columns of each component.
-        factor: Factor of the stated rates.
-        budget: Work and time that are left.
-    """
-    free = np.maximum(instances.free, 0.0)
-    priced = by_reduced_cost(columns, factor, free, budget)
-    if priced is None:
-        return None, None
-    kept, duals = priced
-    if not kept:
-        return False, None
-    if not instances.need.any() and (instances.slots >= len(instances.present)).all():
-        complete, counts = combine(kept, factor, free, duals, budget)
-        if complete:
-            return counts is not None, counts
-    return _choose_columns(instances, kept, factor, budget)
-
-
-def _choose_columns(instances: InstanceCounts, kept: list[Columns], factor: float, budget: Budget) -> Found:
-    """Choose one column of each component by CP-SAT, which knows memory and slots too."""
-    # The extra `exact`, and slow to import.
-    from ortools.sat.python import cp_model
-
-    free = np.maximum(instances.free, 0.0)
-    model = cp_model.CpModel()
-    terms: list[list[Any]] = [[] for _ in free]
-    on: list[list[Any]] = []
-    takes = []
-    for each in kept:
-        take = [model.new_bool_var("") for _ in each.counts]
-        model.add_exactly_one(take)
-        takes.append(take)
-        units = np.floor(each.load(factor) / FULL * UNITS).astype(np.int64)
-        for node, needs in enumerate(terms):
-            needs.append(cp_model.LinearExpr.weighted_sum(take, units[:, node].tolist()))
-        on.append([_sum(take, each.counts[:, node]) for node in range(len(free))])
-    for needs, percent in zip(terms, free.tolist(), strict=True):
-        model.add(sum(needs) <= math.ceil(percent / FULL * UNITS))
-    _add_resources(model, instances, on)
-    _break_symmetry(model, instances, on)
-    solver = solve(model, budget)
-    if solver.status == cp_model.INFEASIBLE:
-        return False, None
-    if solver.status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
-        return None, None
-    chosen = [[solver.value(each) for each in take].index(1) for take in takes]
-    return True, np.array([each.counts[way] for each, way in zip(kept, chosen, strict=True)], dtype=np.int64)
-
-
-def _sum(take: list[Any], counts: NDArray[np.int64]) -> Any:
-    # The extra `exact`, and slow to import.
-    from ortools.sat.python import cp_model
-
-    return cp_model.LinearExpr.weighted_sum(take, counts.tolist()) if counts.any() else 0
 
 
 def by_counts(

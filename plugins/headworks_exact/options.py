@@ -26,8 +26,6 @@ class Options:
         within: Part of the highest throughput found that is given up for fewer tasks; the bound, and whether it was
             reached, are those of the highest.
         max_columns: Ways to fill a node that are listed, at most, where a bound leaves so many.
-        max_spreads: Ways to spread the components that are listed, at most; throughput that needs more is searched task
-            by task, and seldom proven.
         ask: Whether `dstorm-plus` and `dstorm`, for throughput `hetero-plus` and `hetero`, are asked for their plans,
             as far as they are installed: the search starts from the best, and its plan is never worse.
         measured: Take demands and traffic from measurements where there are any; False uses declarations.
@@ -39,6 +37,5 @@ class Options:
     tolerance: float = attrs.field(default=5e-4, validator=[check.ge(1e-6), check.lt(1)])
     within: float = attrs.field(default=0.01, validator=[check.ge(0), check.lt(1)])
     max_columns: int = attrs.field(default=500_000, validator=[check.ge(1), check.le(5_000_000)])
-    max_spreads: int = attrs.field(default=10_000, validator=[check.ge(1), check.le(1_000_000)])
     ask: bool = True
     measured: bool = True

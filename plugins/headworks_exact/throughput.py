@@ -2,9 +2,7 @@
 
 At a fixed input rate R and number N of tasks, a task of component c needs e * gain * R / N + MET percent: whether some
 numbers and some placement fit is an integer program. Each answer narrows the range between the best plan found, whose
-highest rate is known in closed form, and the least rate known to be out of reach. Where the spreads of a component over
-the machines can be listed, the program chooses among those columns whose reduced cost a relaxation leaves within the
-gap (`headworks_exact.columns`); else it counts tasks.
+highest rate is known in closed form, and the least rate known to be out of reach.
 """
 
 from __future__ import annotations
@@ -22,7 +20,7 @@ from headworks.problem.arrays.profiles import FULL, OVER, counts_of
 from headworks.toolbox.cancel import offer
 from headworks.toolbox.instance_counts import InstanceCounts
 from headworks_exact.any_number import AnyNumber, Highest, highest_of_any
-from headworks_exact.feasibility import UNITS, Counts, at_most, by_columns, by_counts, columns_of, most, rate_of, takes
+from headworks_exact.feasibility import UNITS, Counts, at_most, by_counts, most, rate_of, takes
 from headworks_exact.fewest import FURTHER, fewest
 
 if TYPE_CHECKING:
@@ -147,20 +145,13 @@ def _bisect(
     whole = _is_all(instances)
     bound = min(bound, limit * (1 + ROUNDED)) if whole else bound
     low, high = rate_of(instances, best) if best is not None else 0.0, min(limit, bound)
-    columns = columns_of(instances, options, budget)
-    step = options.tolerance
     close = max(options.tolerance - 2 * ROUNDED, options.tolerance / 2)  # the bound is rounded up
     while not budget.spent and high - low > close * low:
         middle = (low + high) / 2 if low > 0 else high / 2
-        if columns is not None:  # from above, where a relaxation leaves few columns
-            middle, step = max(middle, high * (1 - step)), 2 * step
         if middle < limit * 1e-9:
             break
-        if columns is not None:
-            feasible, counts = by_columns(instances, columns, middle, budget)
-        else:
-            priced = any_number.costs(middle, highest.price)[0], any_number.worth(highest.price)
-            feasible, counts = by_counts(instances, middle, best, options, budget, priced=priced)
+        priced = any_number.costs(middle, highest.price)[0], any_number.worth(highest.price)
+        feasible, counts = by_counts(instances, middle, best, options, budget, priced=priced)
         if counts is not None:
             if best is not None and rate_of(instances, counts) <= low:
                 break

@@ -14,7 +14,7 @@ CHOOSE = ("hetero", "hetero-plus", "optimal")
 COSTS = [[0.2, 0.1], [0.9, 0.5], [0.3, 0.4]]
 OPTIONS = {
     "hetero-plus": {"trials": 20, "budget": 2_000_000},
-    "optimal": {"effort": 0.001, "tolerance": 0.02, "ask": False, "max_spreads": 2_000},
+    "optimal": {"effort": 0.001, "tolerance": 0.02, "ask": False},
 }
 
 

@@ -13,7 +13,7 @@ from headworks.model import Cluster, Component, Kind, Node, Profile, Request, Re
 from headworks.toolbox.instance_counts import InstanceCounts
 from threaded_requests import needs, threaded_request
 
-QUICK = {"effort": 0.005, "ask": False, "max_spreads": 500}
+QUICK = {"effort": 0.005, "ask": False}
 FEW = {"budget": 1_000_000, "trials": 20}
 
 
