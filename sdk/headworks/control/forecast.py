@@ -33,8 +33,10 @@ class Forecast:
         figures: Of the plan, corrected by the errors of earlier forecasts.
         simulated: The same as they were simulated. `present`: of what ran then, simulated likewise.
         gain: The gain that is expected: of all traffic, of the completed load, or relative in another figure.
+        loss: The loss in a figure that counts more than those that gain; then the gain is 0.
         life: Seconds that tasks are expected to stay where they are moved.
         stop: Seconds that moves stop tasks for, in the mean of all running tasks.
+        hold: Seconds for which the plan is held at most, as less of the load would be completed; 0 if it is not.
         why: Reason why the engine was not simulated, "" if it was.
     """
 
@@ -42,8 +44,10 @@ class Forecast:
     simulated: FrozenMap[str, float] = FrozenMap()
     present: FrozenMap[str, float] = FrozenMap()
     gain: float = 0.0
+    loss: float = 0.0
     life: float = 0.0
     stop: float = 0.0
+    hold: float = 0.0
     why: str = ""
 
 
@@ -94,7 +98,8 @@ def sentences(forecast: Forecast | None, checked: Iterable[CheckedFigure]) -> li
     found = [f"measured beside the forecast: {each}" for each in checked]
     if forecast is not None and forecast.figures:
         figures = ", ".join(f"{name} {value:.3g}" for name, value in forecast.figures.items())
-        pays = f"a gain of {forecast.gain:.1%} over {forecast.life:.0f} s for {forecast.stop:.2g} s of stop"
+        change = f"a loss of {forecast.loss:.1%}" if forecast.loss else f"a gain of {forecast.gain:.1%}"
+        pays = f"{change} over {forecast.life:.0f} s for {forecast.stop:.2g} s of stop"
         found.append(f"forecast: {figures}; {pays}")
     return found
 
@@ -115,12 +120,27 @@ def known_figures(load: LoadFigures | None) -> dict[str, float]:
 
 def corrections(checked: Iterable[CheckedFigure], engine: str, scheduler: str) -> dict[str, float]:
     """Factor of the next forecast of each figure: the median of measured over simulated in the newest checks."""
-    ratios: dict[str, list[float]] = {}
-    for each in checked:
-        if (each.engine, each.scheduler) == (engine, scheduler) and each.simulated > 0 and each.measured > 0:
-            ratios.setdefault(each.figure, []).append(each.measured / each.simulated)
-    medians = {name: median(every[-NEWEST:]) for name, every in ratios.items() if len(every) >= FEW}
+    known = [each for each in _of(checked, engine, scheduler) if each.simulated > 0 and each.measured > 0]
+    medians = _medians((each.figure, each.measured / each.simulated) for each in known)
     return {name: min(max(ratio, 1 / FARTHEST), FARTHEST) for name, ratio in medians.items()}
+
+
+def noise(checked: Iterable[CheckedFigure], engine: str, scheduler: str) -> dict[str, float]:
+    """How far forecasts of each figure were off, the median of the newest checks: a smaller change says nothing."""
+    known = _of(checked, engine, scheduler)
+    return _medians((each.figure, abs(each.predicted - each.measured)) for each in known)
+
+
+def _of(checked: Iterable[CheckedFigure], engine: str, scheduler: str) -> list[CheckedFigure]:
+    return [each for each in checked if (each.engine, each.scheduler) == (engine, scheduler)]
+
+
+def _medians(pairs: Iterable[tuple[str, float]]) -> dict[str, float]:
+    """Median of the newest values of each name that has enough."""
+    found: dict[str, list[float]] = {}
+    for name, value in pairs:
+        found.setdefault(name, []).append(value)
+    return {name: median(every[-NEWEST:]) for name, every in found.items() if len(every) >= FEW}
 
 
 def corrected(simulated: dict[str, float], factors: dict[str, float]) -> dict[str, float]:

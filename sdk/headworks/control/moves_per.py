@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING
 
 import attrs
 import numpy as np
 
+from headworks.control.cut import Cut, first
 from headworks.control.guards import misplaced, overload
 from headworks.control.recheck import Rechecked, without
 from headworks.model.scaling import rescaled
 from headworks.problem import Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from numpy.typing import NDArray
 
     from headworks.model import Plan, Request
+
+    Ints = NDArray[np.int64]
 
 REACHED = {
     "topology": "at most {most} running tasks of topology {name} move in a round",
@@ -24,6 +26,8 @@ REACHED = {
     "day": "at most {most} running tasks move in 24 hours",
 }
 """Words for a bound that is reached, by its name."""
+ALONE = "its move would bring nothing without those that are held back"
+"""Reason of a task that the bounds would let move."""
 
 
 @attrs.frozen(kw_only=True)
@@ -53,6 +57,9 @@ class MovesPer:
             raise ValueError(f"{text!r} bounds no moves")
         return cls(**bounds)
 
+    def __str__(self) -> str:
+        return ",".join(f"{name}={most}" for name, most in attrs.asdict(self).items() if most is not None)
+
 
 def moving(request: Request, plan: Plan) -> tuple[str, ...]:
     """Running tasks that a plan moves or takes off their slots, in the order of its moves."""
@@ -61,8 +68,11 @@ def moving(request: Request, plan: Plan) -> tuple[str, ...]:
     return tuple(dict.fromkeys(move.task for move in plan.moves if move.task in runs))
 
 
-def within(request: Request, plan: Plan, bounds: MovesPer, *, today: int) -> Rechecked:
+def within(request: Request, plan: Plan, bounds: MovesPer, *, today: int, traffic_aware: bool = False) -> Rechecked:
     """The part of a plan that bounds let be carried out in this round; each other task stays, and says why.
+
+    The moves that are missed least stay undone: without them nodes are least crowded, and the least traffic is added.
+    A task whose move brings nothing without those stays too.
 
     Repairs are never held back: tasks that run nowhere, tasks of an overloaded node, and all moves of a plan that takes
     nodes from a topology on purpose, or that changes numbers of tasks. If fewer tasks had a slot, nodes were more
@@ -70,10 +80,12 @@ def within(request: Request, plan: Plan, bounds: MovesPer, *, today: int) -> Rec
 
     Args:
         today: Running tasks that moved in the last 24 hours.
+        traffic_aware: Whether the scheduler lessens traffic; else traffic does not choose among moves.
     """
-    if plan.starves or rescaled(request, plan).topologies != request.topologies:
+    changes = plan.starves or rescaled(request, plan).topologies != request.topologies
+    if changes or not moving(request, plan):
         return Rechecked(plan=plan)
-    held = dict(_held_back(request, plan, bounds, today))
+    held = _Counted(request, plan, bounds, today).held_back(traffic_aware=traffic_aware)
     if not held:
         return Rechecked(plan=plan)
     left = without(plan, request, held)
@@ -84,25 +96,64 @@ def within(request: Request, plan: Plan, bounds: MovesPer, *, today: int) -> Rec
     return Rechecked(plan=plan) if repairs else left
 
 
-def _held_back(request: Request, plan: Plan, bounds: MovesPer, today: int) -> Iterator[tuple[str, str]]:
-    """Tasks beyond the bounds, each with the reason; those that leave an overloaded node go first."""
-    problem = Problem.of(request)
-    over = (problem.used(problem.current) > problem.capacity).any(axis=1)
-    full = {problem.node_ids[index] for index in np.flatnonzero(over).tolist()}
-    tasks = sorted(moving(request, plan), key=lambda task: request.assignment[task].node not in full)
-    moved: Counter[tuple[str, str]] = Counter({("day", ""): today})
-    for task in tasks:
-        slots = (request.assignment[task], plan.assignment.get(task))
-        counted = [("day", ""), ("topology", task.partition("/")[0])]
-        counted += [("node", node) for node in sorted({slot.node for slot in slots if slot is not None})]
-        why = next((said for kind, name in counted if (said := _reached(bounds, kind, name, moved[kind, name]))), "")
-        if why and slots[0].node not in full:
-            yield task, why
-        else:
-            moved.update(counted)
+def enough(request: Request, plan: Plan, bounds: MovesPer, *, today: int) -> MovesPer:
+    """The least numbers for the bounds that are stated with which a plan would be carried out whole in this round."""
+    numbers = _Counted(request, plan, bounds, today).numbers()
+    return MovesPer(**{name: max(int(each.max()), getattr(bounds, name)) for name, each in numbers.items()})
 
 
-def _reached(bounds: MovesPer, kind: str, name: str, moved: int) -> str:
-    """The bound that is reached, in words, "" if it is not."""
-    most: int | None = getattr(bounds, kind)
-    return "" if most is None or moved < most else REACHED[kind].format(most=most, name=name)
+class _Counted:
+    """Moves of running tasks, as the bounds count them; those that leave an overloaded node come first."""
+
+    def __init__(self, request: Request, plan: Plan, bounds: MovesPer, today: int) -> None:
+        self._problem = problem = Problem.of(request)
+        over = (problem.used(problem.current) > problem.capacity).any(axis=1)
+        full = {problem.node_ids[index] for index in np.flatnonzero(over).tolist()}
+        self._moved = sorted(moving(request, plan), key=lambda task: request.assignment[task].node not in full)
+        self._bound = np.array([request.assignment[task].node not in full for task in self._moved], dtype=bool)
+        self._topologies = [task.partition("/")[0] for task in self._moved]
+        self._cut = Cut(request, plan, self._moved)
+        self._bounds, self._today = bounds, today
+
+    def numbers(self) -> dict[str, Ints]:
+        """Moves that are counted with each move, by the name of a bound that is stated."""
+        cut, counts = self._cut, self._cut.left.astype(np.int64)
+        _, topology = np.unique(self._topologies, return_inverse=True)
+        by_topology, by_node = np.zeros(len(counts), dtype=np.int64), np.zeros(self._problem.m + 1, dtype=np.int64)
+        comes = np.where(cut.after == cut.before, -1, cut.after)  # the last entry is for no node
+        np.add.at(by_topology, topology, counts)
+        np.add.at(by_node, cut.before, counts)
+        np.add.at(by_node, comes, counts)
+        by_node[-1] = 0
+        found = {
+            "topology": by_topology[topology],
+            "node": np.maximum(by_node[cut.before], by_node[comes]),
+            "day": np.full(len(counts), self._today + counts.sum()),
+        }
+        return {name: each for name, each in found.items() if getattr(self._bounds, name) is not None}
+
+    def held_back(self, *, traffic_aware: bool) -> dict[str, str]:
+        """Tasks that stay, each with the reason."""
+        cut, held = self._cut, dict[str, str]()
+        while True:
+            beyond = {name: each > getattr(self._bounds, name) for name, each in self.numbers().items()}
+            broken = np.sum(list(beyond.values()), axis=0)
+            costs = cut.costs() * traffic_aware
+            move = first(cut.left & self._bound & (broken > 0), cut.crowds(), costs, -broken)
+            if move is None:
+                break
+            held[self._moved[move]] = self._reached(next(name for name, each in beyond.items() if each[move]), move)
+            cut.take_out(move)
+        while held and traffic_aware and (move := cut.useless(-1)) is not None:
+            held[self._moved[move]] = ALONE
+            cut.take_out(move)
+        return {task: held[task] for task in self._moved if task in held}
+
+    def _reached(self, bound: str, move: int) -> str:
+        """A bound that is reached, in words."""
+        most, cut = getattr(self._bounds, bound), self._cut
+        at = int(cut.before[move])
+        if np.count_nonzero(cut.left & ((cut.before == at) | (cut.after == at))) <= most:
+            at = int(cut.after[move])
+        name = self._topologies[move] if bound == "topology" else self._problem.node_ids[at]
+        return REACHED[bound].format(most=most, name=name)

@@ -37,6 +37,7 @@ class Past:
         lives: Seconds for which tasks stayed that were moved again.
         life: The expectation of that by an earlier process, 0 if there is none.
         still: Since when no running task has moved, None before the first round.
+        held: When plans were first held for a simulated loss, and last, None if they are not.
     """
 
     moves: tuple[tuple[float, int], ...] = ()
@@ -46,6 +47,12 @@ class Past:
     lives: tuple[float, ...] = ()
     life: float = 0.0
     still: float | None = None
+    held: tuple[float, float] | None = None
+
+    def hold(self, now: float) -> float:
+        """Seconds for which a plan is still held for a simulated loss: a simulation that is wrong ends no moves."""
+        since, newest = self.held or (now, now)
+        return max(HOUR - (now - since), 0.0) if now - newest < DAY else HOUR
 
     def errors(self, now: float) -> tuple[CheckedFigure, ...]:
         """Forecasts that were checked in the hour before `now`."""
@@ -72,7 +79,17 @@ def later(past: Past, done: Round, *, now: float) -> Past:
         placed=FrozenMap({**kept, **dict.fromkeys(tasks, now)}) if tasks else past.placed,
         lives=(*past.lives, *lives)[-KEPT:],
         still=now if done.moved or past.still is None else past.still,
+        held=_held(past, done, now),
     )
+
+
+def _held(past: Past, done: Round, now: float) -> tuple[float, float] | None:
+    """When plans were held for a simulated loss. Rounds without a forecast say nothing of that."""
+    if done.forecast is None:
+        return past.held
+    if done.moved or not done.forecast.hold:
+        return None
+    return now - HOUR + done.forecast.hold, now
 
 
 def _moved(done: Round) -> tuple[str, ...]:
@@ -104,12 +121,14 @@ def _earlier(past: Past, record: Mapping[str, Any], when: float) -> Past:
     checked = tuple((when, CheckedFigure(**each)) for each in record.get("checked", ()))
     stops = tuple(TaskStop(**each) for each in record.get("stops", ()))
     moved, forecast = record.get("moved", 0), record.get("forecast") or {}
+    hold, newest = forecast.get("hold", 0.0), past.held is None and not past.moves
     return attrs.evolve(
         past,
         moves=((when, moved), *past.moves) if moved else past.moves,
         checked=(*checked, *past.checked)[-KEPT:],
         stops=(*stops, *past.stops)[-KEPT:],
         life=past.life or forecast.get("life", 0.0),
+        held=(when - HOUR + hold, when) if hold and newest and not moved else past.held,
     )
 
 

@@ -8,18 +8,27 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from headworks.control.forecast import FEW, Forecast, TaskStop, corrected, corrections, known_figures
-from headworks.control.guards import consolidates, gain, is_repair, judged_by_load, restarts_beside, running
+from headworks.control.forecast import FEW, Forecast, TaskStop, corrected, corrections, known_figures, noise
+from headworks.control.guards import (
+    LEAST_GAIN,
+    PREDICTED,
+    consolidates,
+    gain,
+    is_repair,
+    judged_by_load,
+    restarts_beside,
+    running,
+)
 from headworks.control.moves_per import moving
 from headworks.model import FrozenMap
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from headworks.control.guards import Guards
     from headworks.control.past import Past
     from headworks.control.simulated import LoadFigures
-    from headworks.model import Plan, Receipt, Request
+    from headworks.model import Plan, Receipt, Request, Scores
 
 LIFE = 600.0
 """Seconds that tasks are expected to stay where they are moved, before rounds have shown it."""
@@ -39,6 +48,7 @@ def foresee(
     engine: str,
     scheduler: str,
     now: float,
+    part: float = 1.0,
     why: str = "",
 ) -> Forecast:
     """The forecast of a plan.
@@ -47,22 +57,85 @@ def foresee(
         loads: What runs, and the plan, as they were simulated; None where they were not.
         past: Has the errors of earlier forecasts, measured stops, and how long tasks stayed.
         now: Of the loop's clock.
+        part: Part of the moves of a larger plan that this one makes; as much of the noise is to be exceeded.
         why: Reason why nothing was simulated.
     """
     present, after = map(known_figures, loads)
     simulated = {"share": plan.scores.share, **after}
-    figures = corrected(simulated, corrections(past.errors(now), engine, scheduler))
+    errors = past.errors(now)
+    factors = corrections(errors, engine, scheduler)
+    figures = corrected(simulated, factors)
     scores = attrs.evolve(plan.scores, share=figures["share"])
-    more = after["completed"] / present["completed"] - 1 if after.get("completed") and present.get("completed") else 0.0
+    if guards.goal in PREDICTED:
+        net = gain(running(request), scores, guards.goal)
+    else:
+        least = {"fullest_node": LEAST_GAIN, "completed": guards.worse}
+        known = noise(errors, engine, scheduler)
+        off = {name: max(part * known.get(name, 0.0), least.get(name, 0.0)) for name in {*least, *known}}
+        net = net_gain(running(request), scores, _more(present, after, guards), off, request.limits.fill)
     return Forecast(
         figures=FrozenMap(figures),
         simulated=FrozenMap(simulated),
         present=FrozenMap(present),
-        gain=max(gain(running(request), scores, guards.goal), more),
+        gain=max(net, 0.0),
+        loss=max(-net, 0.0),
         life=expected_life(past, now),
         stop=stop_of(request, plan, past.stops, engine),
+        hold=past.hold(now) if _loses(present, after, factors.get("completed", 1.0), guards) else 0.0,
         why=why,
     )
+
+
+def net_gain(before: Scores, after: Scores, more: float, noise: Mapping[str, float], fill: float | None) -> float:
+    """Gain of a plan that makes some figures better and others worse, below 0 for a loss.
+
+    The load that is borne comes before traffic, as it does for schedulers; then come nodes, cost and the fullest node.
+    The first of these that changes beyond the noise decides whether a plan gains, so that a plan and its way back never
+    both gain. The gain is that of the figure that gains most.
+
+    Args:
+        more: Relative gain in the load that is completed.
+        noise: Change of a figure that may be an error of its forecast.
+        fill: Part of each node's CPU to plan for.
+    """
+    changes = {
+        "fullest_node": headroom(after, fill) - headroom(before, fill),
+        "completed": more,
+        "share": before.share - after.share,
+        "nodes": _saved(before.nodes_used, after.nodes_used),
+        "cost": _saved(before.cost, after.cost),
+        "fullest": max(_saved(before.fullest_node, after.fullest_node), 0.0),  # within the headroom it does no harm
+    }
+    noticed = next((each for name, each in changes.items() if abs(each) > noise.get(name, 0.0)), 0.0)
+    return max(changes.values()) if noticed > 0 else noticed
+
+
+def _more(present: Mapping[str, float], after: Mapping[str, float], guards: Guards) -> float:
+    """Relative gain in the load that is completed, 0 where it is not known or nobody asks for it; losses hold plans."""
+    now, then = present.get("completed"), after.get("completed")
+    return max(then / now - 1, 0.0) if now and then and guards.goal in ("load", "throughput") else 0.0
+
+
+def headroom(scores: Scores, fill: float | None) -> float:
+    """Part of the headroom that is asked for which nodes keep under the load: 1 is all of it."""
+    return 1.0 if scores.factor is None else min(scores.factor * (fill or 1.0), 1.0)
+
+
+def _saved(before: float | None, after: float | None) -> float:
+    """A saving as a part of the larger figure, so that the way back loses as much."""
+    return (before - after) / max(before, after) if before and after else 0.0
+
+
+def _loses(present: Mapping[str, float], after: Mapping[str, float], factor: float, guards: Guards) -> bool:
+    """Check whether so much less of the load would be completed that the plan would be undone.
+
+    Args:
+        factor: Correction of such forecasts by what plans completed; where that was more, it speaks for the plan.
+    """
+    now, then = present.get("completed"), after.get("completed")
+    if guards.goal not in ("load", "throughput") or now is None or then is None:
+        return False
+    return min(then * max(factor, 1.0), 1.0) < now * (1 - guards.worse)
 
 
 def expected_life(past: Past, now: float) -> float:
@@ -137,23 +210,20 @@ def price_reason(request: Request, plan: Plan, guards: Guards, forecast: Forecas
     if (guards.gain is not None and guards.gain <= 0) or is_repair(request, plan):
         return ""
     wait = f"{len(plan.moves)} moves wait"
-    if judged_by_load(request, plan) and (lost := _loss(forecast, guards)):
-        return f"{lost}; {wait}"
+    if forecast.hold and judged_by_load(request, plan):
+        then, now = (each["completed"] for each in (forecast.simulated, forecast.present))
+        return (
+            f"{then:.1%} of the load would be completed, and {now:.1%} are now, as the engine is simulated; {wait}, "
+            f"for {forecast.hold:.0f} s at most: then such a plan is tried, and undone if it does harm"
+        )
     if guards.gain is None and (not traffic_aware or consolidates(running(request), plan.scores, guards.goal)):
         return ""
+    if not forecast.gain:
+        more = f"a loss of {forecast.loss:.1%} in a figure that counts more than those that gain"
+        return f"{more if forecast.loss else 'no gain beyond the errors of forecasts'} is expected; {wait}"
     if forecast.gain * forecast.life >= forecast.stop:
         return ""
     return (
         f"a gain of {forecast.gain:.1%} over {forecast.life:.0f} s does not pay for {forecast.stop:.1f} s "
         f"that tasks would stop in the mean; {wait}"
     )
-
-
-def _loss(forecast: Forecast, guards: Guards) -> str:
-    """The loss of throughput that is expected, "" if it is borne."""
-    before, after = (each.get("completed") for each in (forecast.present, forecast.simulated))
-    if guards.goal not in ("load", "throughput") or before is None or after is None:
-        return ""
-    if after >= before * (1 - guards.worse):
-        return ""
-    return f"{after:.1%} of the load would be completed, and {before:.1%} are now, as the engine is simulated"

@@ -15,6 +15,7 @@ from headworks.control.forecast import (
     corrected,
     corrections,
     known_figures,
+    noise,
     sentences,
 )
 from headworks.control.guards import Guards
@@ -213,6 +214,47 @@ def test_a_round_predicts_acts_and_the_next_one_checks(tmp_path):
     assert third.checked == ()
     assert [restore(each, Round) for each in read_journal(journal.path)] == [first, second, third]
     assert tuple(each for _, each in past_of(FileJournal(journal.path), now=0.0).checked) == second.checked
+
+
+def test_shadow_has_the_forecast_of_a_loop_that_acts():
+    acts, shadows = (loop(Machine(words()), Judge([1, 1, 1, 1, 0]), shadow=shadow) for shadow in (False, True))
+    done, said = acts.round(), shadows.round()
+    assert done.forecast.figures.keys() >= {"share", "completed"}
+    assert (said.forecast, said.outcome) == (done.forecast, "unchanged")
+    assert said.message.startswith(f"shadow: {len(said.plan.moves)} moves are not carried out")
+    assert "wait" not in said.message
+    assert shadows.round().checked == ()
+
+
+def test_shadow_says_what_acting_would_wait_for():
+    made, target = loop(Machine(words()), Judge([1, 1, 1, 1, 0]), shadow=True), Machine(words())
+    guards = Guards(gain=0.9, goal=None)
+    made._control = attrs.evolve(made._control, guards=guards)
+    acts = loop(target, Judge([1, 1, 1, 1, 0]))
+    acts._control = attrs.evolve(acts._control, guards=guards)
+    said, done = made.round(), acts.round()
+    assert (said.outcome, done.outcome) == ("unchanged", "waiting")
+    assert said.message.startswith(f"shadow: {len(said.plan.moves)} moves are not carried out")
+    assert said.message.endswith(f"; the loop would wait: {done.message}")
+
+
+def test_the_noise_of_a_figure_is_the_median_of_its_newest_errors():
+    assert noise([seen(), seen()], "memory", "judge") == {}
+    every = [*[seen(0.4, 0.9)] * 9, *[seen(0.4, 0.5), seen(0.4, 0.3)] * 4, *[seen(figure="latency")] * 2]
+    assert noise(every, "memory", "judge") == {"share": pytest.approx(0.1)}
+    assert noise(every, "other", "judge") == noise(every, "memory", "other") == {}
+
+
+def test_a_hold_by_a_forecast_is_remembered_until_a_plan_is_carried_out():
+    held = Round(number=1, outcome="waiting", request=ASKED, plan=MOVES, forecast=Forecast(hold=HOUR))
+    past = later(Past(), held, now=10.0)
+    assert (past.held, past.hold(110.0)) == ((10.0, 10.0), HOUR - 100.0)
+    past = later(past, Round(number=2, outcome="quiet"), now=110.0)
+    again = attrs.evolve(held, forecast=Forecast(hold=past.hold(210.0)))
+    past = later(past, again, now=210.0)
+    assert past.held == (10.0, 210.0)
+    assert later(past, attrs.evolve(held, forecast=Forecast()), now=300.0).held is None
+    assert later(past, attrs.evolve(again, outcome="executed", moved=1), now=300.0).held is None
 
 
 def test_the_errors_of_rounds_correct_the_forecasts_of_later_ones():

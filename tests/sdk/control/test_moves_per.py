@@ -261,6 +261,64 @@ def test_a_part_of_a_plan_needs_as_large_a_part_of_the_gain():
     assert loop(target, judge, "topology=1", Clock()).round().moved == 1
 
 
+def talking(*flows, running="aaaabbbb"):
+    """Eight tasks, and tuples/s between pairs of them."""
+    made = request(
+        NODES[:2],
+        [topology("t", component("c", len(running), 1.0), live=True)],
+        {f"t/c/{index}": name for index, name in enumerate(running)},
+        metrics=Metrics(
+            flows=tuple(Flow(source=f"t/c/{one}", target=f"t/c/{two}", tuples=rate) for one, two, rate in flows)
+        ),
+    )
+    kept = {name: getattr(made, name) for name in ("cluster", "topologies", "assignment", "metrics")}
+    return Machine(Observation(**kept))
+
+
+def test_moves_that_gain_most_are_let_through():
+    """The first tasks of the plan move to make room, and gain nothing without the last ones."""
+    target = talking((0, 1, 50.0), (2, 3, 50.0), (0, 4, 30.0), (1, 5, 30.0), (2, 6, 80.0), (3, 7, 70.0))
+    done = loop(target, AwareJudge([1] * 8), "topology=2", Clock()).round()
+    assert (done.outcome, done.moved, places(target)) == ("executed", 2, "aabbbbbb")
+    assert set(done.dropped) == {"t/c/0", "t/c/1"}
+
+
+def test_of_a_scheduler_with_another_goal_the_first_moves_are_let_through():
+    target = talking((2, 6, 80.0), (3, 7, 70.0))
+    assert loop(target, Judge([1] * 8), "topology=2", Clock()).round().moved == 2
+    assert places(target) == "bbaabbbb"
+
+
+PAIR = ((0, 1, 100.0), (0, 4, 60.0), (1, 5, 60.0))
+"""Two tasks that gain only together: one alone would be apart from the other."""
+
+
+@pytest.mark.parametrize(
+    ("bounds", "enough"), [("topology=1", "topology=2"), ("node=1,day=9", "node=2,day=9"), ("day=1", "day=2")]
+)
+def test_a_plan_of_which_no_part_gains_says_how_many_moves_it_needs(bounds, enough):
+    target = talking(*PAIR)
+    made = loop(target, AwareJudge([1] * 2 + [0, 0] + [1] * 4), bounds, Clock())
+    for _ in range(2):
+        done = made.round()
+        assert (done.outcome, done.moved) == ("waiting", 0)
+        assert done.message == (
+            "the plan needs 2 moves, and no part of it gains enough: "
+            f"--moves-per {bounds} lets 0 through, and {enough} would let all"
+        )
+    assert loop(target, AwareJudge([1] * 2 + [0, 0] + [1] * 4), enough, Clock()).round().moved == 2
+
+
+def test_a_part_that_gains_too_little_says_so_too():
+    target = talking((1, 2, 100.0), (1, 5, 100.4), (2, 6, 100.0))
+    done = loop(target, AwareJudge([0, 1, 1, 0] + [1] * 4), "topology=1", Clock()).round()
+    assert done.outcome == "waiting"
+    assert done.message == (
+        "the plan needs 2 moves, and no part of it gains enough: --moves-per topology=1 lets 1 through, and topology=2 "
+        "would let all (the plan gains 0.1% and at least 0.5% are asked; 1 moves wait)"
+    )
+
+
 def test_moves_older_than_a_day_are_forgotten():
     past = later(Past(), Round(number=1, outcome="executed", moved=3), now=0.0)
     past = later(past, Round(number=2, outcome="quiet"), now=5.0)

@@ -388,7 +388,8 @@ function chart() {
   const measured = [], planned = [];
   shown.forEach((each, at) => {
     if (each.measured) measured.push([x(at), y(each.measured.share)]);
-    if (each.planned && ["executed", "asserted", "missed"].includes(each.outcome) && at + 1 < shown.length)
+    const told = each.outcome === "unchanged" && each.forecast != null; // in shadow
+    if (each.planned && (told || ["executed", "asserted", "missed"].includes(each.outcome)) && at + 1 < shown.length)
       planned.push([x(at + 1), y(each.forecast ?? each.planned.share)]);
   });
   const points = (all) => all.map(([a, b]) => `${a.toFixed(1)},${b.toFixed(1)}`).join(" ");
