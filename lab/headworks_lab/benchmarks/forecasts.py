@@ -8,7 +8,7 @@ The journals of both loops are in the folder. A run that was ended goes on from 
 
 Storm: two topologies on two nodes. Their bolts have seats, and their rates change. No node bears a topology at its
 whole rate. Spark: one query on three nodes. The rows of each source task go to one task of the second stage, to another
-one in each turn.
+one in each turn; batches may not become longer, so that no node bears all tasks.
 
 `share` and `completed` are the medians of the errors, each as a part of what was measured in the next round: of the
 share of the traffic between nodes, and of the part of the offered load that is completed.
@@ -155,7 +155,7 @@ def _run(host: PluginHost, target: Any, given: Any, journals: dict[str, FileJour
                 engine=given.engine,
                 window=WINDOW,
                 guards=ARMS[arm],
-                limits=Limits(fill=0.8),
+                limits=Limits(fill=0.8, slowdown=1.0),
             )
             loop = Loop(host, control, target, journals[arm])
             for _ in range(min(rounds, given.block)):

@@ -80,10 +80,10 @@ class Cut:
         costs: Ints = self._near[1] * (self.after >= 0) - self._near[0]
         return np.where(self.before == self.after, 0, costs)
 
-    def useless(self, most: int) -> int | None:
-        """A move that brings nothing: without it no node is fuller than it may be, and no more than `most` is added."""
+    def harmful(self, among: Bools) -> int | None:
+        """One of some moves without which nodes are less crowded, or as crowded with less traffic between them."""
         crowds, costs = self.crowds(), self.costs()
-        return first(self.left & ((crowds < 0) | ((crowds == 0) & (costs <= most))), crowds, costs)
+        return first(among & self.left & ((crowds < 0) | ((crowds == 0) & (costs < 0))), crowds, costs)
 
     def take_out(self, move: int) -> None:
         """Leave a task where it runs."""

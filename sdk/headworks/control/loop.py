@@ -196,6 +196,18 @@ class Loop:
         past: What counts of its rounds, and of those before it.
     """
 
+    # Before the first round; none of these values is ever changed in place.
+    newest: Round | None = None
+    _number = _unwritten = 0
+    _request: Request | None = None
+    _seen = Observation()
+    _memory = Memory()
+    _nodes = FleetMemory()
+    _due: Round | None = None
+    _checked: tuple[CheckedFigure, ...] = ()
+    _notes: tuple[str, ...] = ()
+    _waits: FrozenMap[str, str] = FrozenMap()
+
     def __init__(
         self,
         host: PluginHost,
@@ -232,23 +244,12 @@ class Loop:
         self._target = target
         self._journal = journal or NoJournal()
         self._clock, self._date = clock, date
-        self.newest: Round | None = None
-        self._request: Request | None = None
-        self._number = 0
-        self._unwritten = 0
         self._counts = Counts(counts)
         self._knowledge = KnowledgeFile(control.knowledge)
         self._priorities = Priorities(host, control.priorities)
         drain = None if control.drain is None or control.shadow else Drain(control.drain, control.undrained)
         self._draining = Draining(host, control.engine, target, control.priorities, drain)
-        self._memory = Memory()
-        self._due: Round | None = None
-        self._checked: tuple[CheckedFigure, ...] = ()
         self.past = past_of(self._journal, now=clock()) if past is None else past
-        self._notes: tuple[str, ...] = ()
-        self._waits: FrozenMap[str, str] = FrozenMap()
-        self._seen = Observation()
-        self._nodes = FleetMemory()
 
     def round(self, *, replan: bool = False) -> Round:
         """Do one round and record it; where the journal cannot be written, a note says so, and the next round comes."""

@@ -26,7 +26,7 @@ REACHED = {
     "day": "at most {most} running tasks move in 24 hours",
 }
 """Words for a bound that is reached, by its name."""
-ALONE = "its move would bring nothing without those that are held back"
+ALONE = "its move would do harm without those that are held back"
 """Reason of a task that the bounds would let move."""
 
 
@@ -72,7 +72,7 @@ def within(request: Request, plan: Plan, bounds: MovesPer, *, today: int, traffi
     """The part of a plan that bounds let be carried out in this round; each other task stays, and says why.
 
     The moves that are missed least stay undone: without them nodes are least crowded, and the least traffic is added.
-    A task whose move brings nothing without those stays too.
+    A task whose move does harm without those stays too.
 
     Repairs are never held back: tasks that run nowhere, tasks of an overloaded node, and all moves of a plan that takes
     nodes from a topology on purpose, or that changes numbers of tasks. If fewer tasks had a slot, nodes were more
@@ -144,7 +144,7 @@ class _Counted:
                 break
             held[self._moved[move]] = self._reached(next(name for name, each in beyond.items() if each[move]), move)
             cut.take_out(move)
-        while held and traffic_aware and (move := cut.useless(-1)) is not None:
+        while held and traffic_aware and (move := cut.harmful(self._bound)) is not None:
             held[self._moved[move]] = ALONE
             cut.take_out(move)
         return {task: held[task] for task in self._moved if task in held}
