@@ -155,7 +155,7 @@ def _run(host: PluginHost, target: Any, given: Any, journals: dict[str, FileJour
                 engine=given.engine,
                 window=WINDOW,
                 guards=ARMS[arm],
-                limits=Limits(fill=0.8, slowdown=1.0),
+                limits=Limits(fill=0.8),
             )
             loop = Loop(host, control, target, journals[arm])
             for _ in range(min(rounds, given.block)):

@@ -67,8 +67,7 @@ class Cut:
         now = self._beyond(np.arange(self._problem.m), 0.0)
         added = self._beyond(self.before, needs) - now[self.before]
         relieved = np.where(self.after < 0, 0.0, now[self.after] - self._beyond(self.after, -needs))
-        crowds: Floats = np.round(np.where(self.before == self.after, 0.0, added - relieved), DIGITS)
-        return crowds
+        return np.where(self.before == self.after, 0.0, np.round(added - relieved, DIGITS))
 
     def _beyond(self, nodes: Ints, more: Floats | float) -> Floats:
         over = np.maximum(self._used[nodes] + more - self._limit[nodes], 0.0)
