@@ -126,8 +126,9 @@ class Storm:
 
     @hookimpl
     def headworks_documents(self) -> Mapping[str, Mapping[str, Any]]:
-        """The two documents between Nimbus and `headworks serve storm`, whose other end is a Java class."""
-        return {name: json.loads(headworks_schemas.read(name)) for name in ("storm-answer", "storm-round")}
+        """Documents whose other end is a Java class: two of Nimbus's rounds, and what ZooKeeper has of seats."""
+        names = ("storm-answer", "storm-ledger", "storm-round")
+        return {name: json.loads(headworks_schemas.read(name)) for name in names}
 
     @hookimpl
     def headworks_recognise(self, document: Any) -> str:

@@ -12,7 +12,7 @@ from headworks.catalogue import documents, schemas
 from headworks.plugins.host import PluginHost
 
 HOST = PluginHost.load()
-WRITTEN = ("storm-answer", "storm-round")
+WRITTEN = ("storm-answer", "storm-ledger", "storm-round")
 """Written by hand: a Java class has the one end of them."""
 
 

@@ -146,13 +146,13 @@ class SeatView:
             epoch: Number of that ownership.
 
         Raises:
-            EngineError: The task has stayed.
+            EngineError: The task has stayed, as the ledger says.
         """
         seats = {each.task: each for each in self.seats}
         giver, taker = seats.get(source.task), seats.get(target.task)
         if giver is None or taker is None:
             return None
-        if giver.owner and giver.epoch > epoch:
+        if giver.owner and giver.epoch > epoch and self.entered(source.component, source.index, epoch + 1):
             raise EngineError(f"{source.component}/{source.index} stays at {source.place}: its state cannot be had")
         over = taker.owner and taker.settled and not giver.owner and giver.settled
         # Whoever restarts in the move owns it under a later number, and has measured nothing.

@@ -11,6 +11,7 @@ import pytest
 
 from storm_cluster import RELEASE
 from storm_jvm import PROJECT
+from storm_schemas import valid
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,11 +40,15 @@ def maven(java: None, tmp_path: Path) -> Callable[..., list[Path]]:
 
 
 def test_the_java_project_verifies(maven: Callable[..., list[Path]]) -> None:
-    assert len(maven("verify")) == len(list((PROJECT / "src" / "test").rglob("*Test.java")))
+    reports = maven("verify")
+    assert len(reports) == len(list((PROJECT / "src" / "test").rglob("*Test.java")))
+    pages = (reports[0].parents[1] / "ledger-pages").read_text().splitlines()
+    documents = [valid("storm-ledger", each) for each in pages]
+    assert all(any(each[part] for each in documents) for part in ("wanted", "refused", "lost"))
 
 
 @pytest.mark.soak
 @pytest.mark.timeout(3600)
 def test_a_hundred_thousand_moves_in_random_order_are_exact(maven: Callable[..., list[Path]]) -> None:
     (report,) = maven("test", "-Dtest=HandoverWorldsTest", "-Dheadworks.handover.moves=100000")
-    assert "Tests run: 6, Failures: 0, Errors: 0, Skipped: 0" in report.read_text()
+    assert "Tests run: 8, Failures: 0, Errors: 0, Skipped: 0" in report.read_text()

@@ -1,4 +1,4 @@
-"""Moves of bolts that register metrics, that cannot read their state, or that cannot be prepared twice."""
+"""Moves of bolts that register metrics, cannot read their state here or there, or cannot be prepared twice."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 from headworks.errors import EngineError
 from headworks_storm.seats.ledger import SeatLedger, open_ledger
 from storm_cluster import PATIENCE, wait_for
+from storm_schemas import valid
 from storm_tally import Tally
 
 if TYPE_CHECKING:
@@ -36,7 +37,8 @@ OLDER, NEWER = "own-older", {"own-counter", "own-tuples", "own-set.one"}
 @pytest.fixture(scope="module")
 def metered(seat_storm: LocalStorm, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tally]:
     tally = Tally(seat_storm, tmp_path_factory.mktemp("metered"))
-    tally.submit_metrics(NAME, **{"headworks.seats.movable": "meter=movable; stuck=movable; once=movable"})
+    bolts = ("meter", "stuck", "once", "bound")
+    tally.submit_metrics(NAME, **{"headworks.seats.movable": "; ".join(f"{each}=movable" for each in bolts)})
     yield tally
     seat_storm.gateway.kill(NAME, wait=0)
 
@@ -44,7 +46,7 @@ def metered(seat_storm: LocalStorm, tmp_path_factory: pytest.TempPathFactory) ->
 @pytest.fixture
 def ledger(metered: Tally) -> Iterator[SeatLedger]:
     with open_ledger(metered.storm.gateway, NAME) as found:
-        wait_for("all seats told", lambda: len(found.told()) == 6)
+        wait_for("all seats told", lambda: len(found.told()) == 8)
         yield found
 
 
@@ -109,6 +111,42 @@ def test_a_bolt_that_cannot_read_its_state_stays_and_nothing_restarts(metered, l
     assert seats(ledger, "stuck")[0].place == here.place
     assert noted(metered.counts_folder, "Stuck") == {"prepared": 2, "cleaned up": 1}
     assert pids(metered.storm) == before
+
+
+def test_a_bolt_that_cannot_read_its_state_there_stays_with_all_of_it_and_nothing_restarts(metered, ledger):
+    folder, before = metered.counts_folder, pids(metered.storm)
+    here, there = seats(ledger, "bound")
+    for failures in (1, 2):
+        with pytest.raises(EngineError, match=r"bound/0 does not move: the other worker .*: .*example/OnlyThere"):
+            ledger.move("bound", 0, there.place, seconds=PATIENCE)
+        had = noted(folder, "Bound")["100 more"]
+        wait_for("more tuples", lambda had=had: noted(folder, "Bound")["100 more"] > had + 2)
+        wait_for("it is settled", lambda: all(each.settled for each in ledger.seats() if each.component == "bound"))
+        # of each move one that was a trial here, and the one there
+        wait_for("these cleaned up", lambda done=2 * failures: noted(folder, "Bound")["cleaned up"] == done)
+        assert noted(folder, "Bound")["prepared"] == 1 + 2 * failures
+    assert noted(folder, "Bound").keys() == {"prepared", "cleaned up", "100 more"}  # each tuple was the next one
+    assert seats(ledger, "bound")[0].place == here.place
+    assert seats(ledger, "bound")[0].lost == 0
+    assert pids(metered.storm) == before
+    assert not metered.storm.gateway.topology(NAME).errors
+
+
+def test_pages_that_python_and_workers_write_are_documents_of_one_schema(ledger, monkeypatch):
+    zookeeper, ordered = ledger._zookeeper, []
+    write = zookeeper.write
+
+    def noted_write(path, text, version):
+        ordered.append(text)
+        return write(path, text, version)
+
+    monkeypatch.setattr(zookeeper, "write", noted_write)
+    ledger.move("meter", 0, seats(ledger, "meter")[1].place, seconds=PATIENCE)
+    nodes = [f"{ledger._root}/{kind}" for kind in ("components", "workers")]
+    found = [zookeeper.read(f"{node}/{each}")[0] for node in nodes for each in zookeeper.children(node)]
+    assert len(found) == 4 + 2
+    assert any(valid("storm-ledger", each)["wanted"] for each in ordered)
+    assert sum("seats" in valid("storm-ledger", each) for each in found) == 2
 
 
 def test_a_bolt_that_cannot_be_prepared_there_stays_and_is_cleaned_up(metered, ledger):

@@ -26,8 +26,9 @@ import org.apache.storm.tuple.Tuple;
 import org.apache.storm.tuple.Values;
 
 /**
- * A bolt that registers metrics of both of Storm's interfaces, one that cannot read its own state, and one that cannot be
- * prepared twice, each with one task; what Storm tells of the first is written down as it comes.
+ * A bolt that registers metrics of both of Storm's interfaces, one that cannot read its own state, one that cannot be
+ * prepared twice, and one that cannot read its state elsewhere, each with one task; what Storm tells of the first is written
+ * down as it comes.
  *
  * <p>Arguments: name, folder for what is written down, settings of the topology as JSON.
  */
@@ -42,6 +43,7 @@ public final class MetricsTopology {
         builder.setBolt("meter", new Meter(arguments[1]), 1).shuffleGrouping("numbers");
         builder.setBolt("stuck", new Stuck(arguments[1]), 1).shuffleGrouping("numbers");
         builder.setBolt("once", new Once(arguments[1]), 1).shuffleGrouping("numbers");
+        builder.setBolt("bound", new Bound(arguments[1]), 1).shuffleGrouping("numbers");
         Config conf = new Config();
         conf.setNumWorkers(2);
         conf.setNumAckers(0);
@@ -179,6 +181,39 @@ public final class MetricsTopology {
         @Override
         public void restore(byte[] content) {
             throw new IllegalArgumentException("of another version");
+        }
+    }
+
+    /** It lacks a class in other workers, and writes down each tuple that is not the next one. */
+    static final class Bound extends Noted {
+        private static final long serialVersionUID = 1L;
+
+        Bound(String folder) {
+            super(folder);
+        }
+
+        @Override
+        public void execute(Tuple tuple) {
+            if (tuple.getLong(0) != (long) state.get("tuples")) {
+                note("had " + tuple.getLong(0) + " in place of " + state.get("tuples"));
+            }
+            super.execute(tuple);
+            if (state.get("tuples") % 100 == 0) {
+                note("100 more");
+            }
+        }
+
+        @Override
+        public byte[] snapshot() {
+            return ByteBuffer.allocate(2 * Long.BYTES).put(super.snapshot()).putLong(ProcessHandle.current().pid()).array();
+        }
+
+        @Override
+        public void restore(byte[] content) {
+            if (ByteBuffer.wrap(content).getLong(Long.BYTES) != ProcessHandle.current().pid()) {
+                throw new NoClassDefFoundError("example/OnlyThere");
+            }
+            super.restore(content);
         }
     }
 

@@ -20,14 +20,24 @@ interface Effects<T> {
     void end(int next);
 
     /**
-     * The state of the logical task, which executes nothing here after it.
+     * The state of the logical task, which executes nothing here after it, unless it stays.
      *
      * @throws SnapshotException it cannot be had; then the task stays here
      */
     byte[] snapshot() throws SnapshotException;
 
-    /** Give the logical task its state, before it executes anything here. */
-    void restore(byte[] content);
+    /**
+     * Give the logical task its state, before it executes anything here.
+     *
+     * @throws SnapshotException it cannot be given; then the task stays where it was
+     */
+    void restore(byte[] content) throws SnapshotException;
+
+    /** The logical task, which was here or was to come, lives in another seat. */
+    void left();
+
+    /** The logical task, which was to go, stays here. */
+    void kept(String why);
 
     /** About how many bytes of memory a tuple takes. */
     long bytes(T tuple);

@@ -70,6 +70,8 @@ final class Gates<T> {
         keptFrom = from;
         keptTo = epoch;
         from = next;
+        to = NEVER;
+        drain();
     }
 
     /** True if what a source sends here itself goes on at once; nothing of such a source waits. */
@@ -130,6 +132,15 @@ final class Gates<T> {
             marks[number] = Math.max(marks[number], from);
         }
         drain();
+    }
+
+    /** Let through what is for an ownership that is still to come: no such one has come. */
+    void flush() {
+        for (int source : held.sources()) {
+            while (marks[sources.number(source)] >= to && held.has(source)) {
+                through.accept(held.poll(source));
+            }
+        }
     }
 
     private void drain() {

@@ -9,15 +9,24 @@ import java.util.List;
  *
  * <p>Ownership is a token that travels with the state, on channels that are FIFO. The owner executes; a seat that gave
  * ownership on forwards all that still comes. So it costs a tuple one more hop if its source does not know the newest
- * owner, and none is lost. Order is that of Storm without moves, for each source and logical task, as two things are
- * waited for: what a source sends here itself waits for the MARK on its path before ({@link Gates}), and what the new
- * seat of a source sends waits for the END of the old one ({@link Turns}).
+ * owner, and none is lost.
+ *
+ * <p>Until the other seat has answered, all that comes waits, and nothing else has happened: if that seat cannot take the
+ * state, the task stays. Such an answer may be of an earlier life of the seat. So the task is then wanted back by a STATE
+ * without a state, and whoever lives there says whether the task has come.
+ *
+ * <p>Order is that of Storm without moves, for each source and logical task, as two things are waited for: what a source
+ * sends here itself waits for the MARK on its path before ({@link Gates}), and what the new seat of a source sends waits
+ * for the END of the old one ({@link Turns}).
  *
  * <p>Only the thread of the seat's executor may call it.
  *
  * @param <T> tuples
  */
 final class Handover<T> {
+    /** In place of an ownership, for what a task upstream sent to this seat itself. */
+    private static final long DIRECT = -1;
+
     private final int self;
     private final Limits limits;
     private final Effects<T> effects;
@@ -26,11 +35,16 @@ final class Handover<T> {
     private final Gates<T> gates;
     private final Turns<T> turns;
     /** What came under ownerships whose STATE this seat does not have. */
-    private final List<Forwarded<T>> early = new ArrayList<>();
+    private final List<Came<T>> early = new ArrayList<>();
+    /** What came while the task is offered. */
+    private final List<Came<T>> meanwhile = new ArrayList<>();
+    private long meanwhileBytes;
 
     private boolean owner;
     /** True if the ledger names this seat as the owner since it began, and it has no STATE yet. */
     private boolean awaiting;
+    /** True from STATE until it is answered, or too much waits: nothing is executed, and nothing passed on. */
+    private boolean offering;
     /** Of the ownership that this seat has, or has given. */
     private long epoch;
     /** Who was given ownership; for an owner, who could not be given it. */
@@ -39,16 +53,21 @@ final class Handover<T> {
     private long since;
     /** The STATE that is not acknowledged. */
     private Message<T> unacknowledged;
+    /** Why the task is wanted back. */
+    private String why;
+    /** The last ownership that this seat had without a state. */
+    private long returned = -1;
     private long sent;
     private long forwarded;
     private long disordered;
 
-    private static final class Forwarded<T> {
-        final long epoch;
+    private static final class Came<T> {
+        /** The ownership under which another seat sent it, or {@link #DIRECT}. */
+        final long under;
         final Message<T> message;
 
-        Forwarded(long epoch, Message<T> message) {
-            this.epoch = epoch;
+        Came(long under, Message<T> message) {
+            this.under = under;
             this.message = message;
         }
     }
@@ -86,23 +105,34 @@ final class Handover<T> {
         if (owner && gates.open(source) && turns.open(source)) {
             effects.execute(tuple);
         } else {
-            gates.take(Message.tuple(source, tuple));
+            direct(Message.tuple(source, tuple));
         }
     }
 
     /** Take a MARK or an END that a task upstream sent to this seat itself. */
     void direct(Message<T> message) {
-        gates.take(message);
+        if (offering) {
+            hold(DIRECT, message);
+        } else {
+            gates.take(message);
+        }
+    }
+
+    private void hold(long under, Message<T> message) {
+        meanwhile.add(new Came<>(under, message));
+        meanwhileBytes += message.kind == Message.Kind.TUPLE ? effects.bytes(message.tuple) : 0;
     }
 
     /** Take what another seat of this logical task sent under an ownership. */
     void forwarded(long under, Message<T> message) {
         if (message.kind == Message.Kind.STATE) {
             install(message);
-        } else if (message.kind == Message.Kind.RECEIVED) {
-            acknowledged(message.epoch);
+        } else if (message.answers()) {
+            answered(message);
         } else if (under > epoch || awaiting && next == Message.NOBODY) { // else there is nobody to pass it on to
-            early.add(new Forwarded<>(under, message));
+            early.add(new Came<>(under, message));
+        } else if (offering) {
+            hold(under, message);
         } else {
             pass(message);
         }
@@ -118,27 +148,44 @@ final class Handover<T> {
             return false;
         }
         try {
-            give(to, as, new State(effects.snapshot(), turns.snapshot()));
+            State state = new State(effects.snapshot(), turns.snapshot());
+            become(false, as, to);
+            offering = true;
+            hand(Message.state(self, as, state));
         } catch (SnapshotException failed) {
-            keep(to, as);
+            keep(to, as, failed.getMessage());
+            hand(Message.state(self, as, null));
+            tellMarks(as);
         }
         return true;
     }
 
-    private void give(int to, long as, State state) {
-        effects.end(to);
-        become(false, as, to);
-        hand(Message.state(self, as, state));
+    /** Want the task back, unless the seat to which it is given has it: that is to say so. */
+    void revoke(String reason) {
+        if (!owner && unacknowledged != null && unacknowledged.state != null) {
+            why = reason;
+            hand(Message.state(self, epoch, null));
+        }
+    }
+
+    /** Send the other seat all that is its own from now on. */
+    private void part() {
+        offering = false;
+        effects.end(next);
         turns.clear().forEach(this::forward);
-        gates.marks(as).forEach(this::forward); // they came behind what waited for its turn
-        gates.give(as);
+        gates.marks(epoch).forEach(this::forward); // they came behind what waited for its turn
+        gates.give(epoch);
+        release();
     }
 
     /** Stay the owner; what comes to the seat that was to own comes here by way of it. */
-    private void keep(int to, long as) {
-        gates.keep(as, as + 1);
+    private void keep(int to, long as, String reason) {
         become(true, as + 1, to);
-        hand(Message.state(self, as, null));
+        gates.keep(as, as + 1);
+        effects.kept(reason);
+    }
+
+    private void tellMarks(long as) {
         gates.marks(as).forEach(this::tellKept);
     }
 
@@ -153,26 +200,45 @@ final class Handover<T> {
 
     /** Pass on to the owner what waits for a STATE that nobody sends any more: false if nothing is done. */
     boolean follow(int to, long as) {
-        if (owner || unacknowledged != null || as <= epoch) {
+        if (owner || unacknowledged != null || as < epoch) {
             return false;
         }
         become(false, as, to);
         gates.give(as);
+        gates.flush();
         release();
         return true;
     }
 
     private void install(Message<T> message) {
         if (message.epoch > epoch && message.state == null) {
+            returned = message.epoch;
             become(false, message.epoch + 1, message.source);
+            effects.left();
             gates.pass(message.epoch, epoch);
             release();
         } else if (message.epoch > epoch) {
-            effects.restore(message.state.content);
-            turns.restore(message.state.turns);
+            try {
+                restore(message.state);
+            } catch (SnapshotException failed) {
+                answer(message, Message.refused(self, message.epoch, failed.getMessage()));
+                return;
+            }
             own(message.epoch);
         }
-        effects.send(message.source, message.epoch, Message.received(self, message.epoch));
+        answer(message, message.epoch == returned ? Message.returned(self, returned) : Message.received(self, message.epoch));
+    }
+
+    private void restore(State state) throws SnapshotException {
+        if (!owner && unacknowledged != null) {
+            throw new SnapshotException("its seat there still gives it away", null); // and may have to keep it
+        }
+        effects.restore(state.content);
+        turns.restore(state.turns);
+    }
+
+    private void answer(Message<T> state, Message<T> answer) {
+        effects.send(state.source, state.epoch, answer);
     }
 
     private void own(long as) {
@@ -186,14 +252,24 @@ final class Handover<T> {
         this.epoch = epoch;
         this.next = next;
         awaiting = false;
+        offering = false;
         since = effects.now();
         unacknowledged = null;
     }
 
     private void release() {
-        List<Forwarded<T>> waited = new ArrayList<>(early);
+        List<Came<T>> waited = new ArrayList<>(meanwhile);
+        waited.addAll(early);
+        meanwhile.clear();
+        meanwhileBytes = 0;
         early.clear();
-        waited.forEach(each -> forwarded(each.epoch, each.message));
+        for (Came<T> each : waited) {
+            if (each.under == DIRECT) {
+                direct(each.message);
+            } else {
+                forwarded(each.under, each.message);
+            }
+        }
     }
 
     private void hand(Message<T> state) {
@@ -205,12 +281,34 @@ final class Handover<T> {
     /** Send STATE again, and behind it the MARKs that have come this way: whoever had them may have died. */
     private void handAgain(Message<T> state) {
         hand(state);
-        gates.marks(state.epoch).forEach(owner ? this::tellKept : this::forward);
+        if (!offering) {
+            gates.marks(state.epoch).forEach(owner ? this::tellKept : this::forward);
+        }
     }
 
-    private void acknowledged(long epoch) {
-        if (unacknowledged != null && epoch >= unacknowledged.epoch) {
-            unacknowledged = null;
+    private void answered(Message<T> answer) {
+        if (unacknowledged == null || answer.epoch < unacknowledged.epoch) {
+            return; // of an ownership before
+        }
+        if (answer.kind == Message.Kind.REFUSED) {
+            revoke(answer.why);
+        } else if (answer.kind == Message.Kind.RETURNED && !owner) {
+            long as = epoch;
+            keep(next, as, why);
+            tellMarks(as);
+            release();
+        } else {
+            acknowledged();
+        }
+    }
+
+    private void acknowledged() {
+        unacknowledged = null;
+        if (offering) {
+            part();
+        }
+        if (!owner) {
+            effects.left();
         }
     }
 
@@ -255,7 +353,12 @@ final class Handover<T> {
         if (owner && now - since >= limits.settle) {
             gates.force();
         }
-        boolean full = atGates.bytes() + inTurn.bytes() > limits.bytes;
+        boolean full = atGates.bytes() + inTurn.bytes() + meanwhileBytes > limits.bytes;
+        if (offering && full) {
+            part();
+        } else if (offering) {
+            return;
+        }
         due(atGates, full ? now : now - limits.mark).forEach(this::forceGate);
         due(inTurn, full ? now : now - limits.end).forEach(this::forceTurn);
     }
@@ -306,7 +409,7 @@ final class Handover<T> {
 
     /** Messages that wait. */
     int held() {
-        return atGates.count() + inTurn.count() + early.size();
+        return atGates.count() + inTurn.count() + early.size() + meanwhile.size();
     }
 
     /** Messages that were passed on to the seat which owns. */

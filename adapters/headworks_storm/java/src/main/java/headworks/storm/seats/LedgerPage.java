@@ -153,6 +153,12 @@ final class LedgerPage {
         return epoch <= entry(index).epoch ? this : owned(index, new Entry(seat, epoch, seat, life));
     }
 
+    /** This page with the owner of a task that could not be given away, and why; this page if an owner is as new. */
+    LedgerPage stay(int index, int seat, long epoch, String life, String why) {
+        LedgerPage page = keep(index, seat, epoch, life);
+        return page == this ? this : page.refuse(index, epoch - 1, why);
+    }
+
     /** This page without the order for a task. */
     private LedgerPage owned(int index, Entry entry) {
         return new LedgerPage(with(index, entry), without(wanted, index), refused, lost, working);

@@ -202,9 +202,11 @@ final class Movers implements AutoCloseable {
     private void follow(SeatHandover seat, LedgerPage page) {
         Entry entry = page.entry(seat.index);
         SeatStatus status = seat.status();
-        Step step = Step.next(seat.task, entry, status);
+        Step step = Step.next(seat.task, entry, status, seat.taker());
         if (step == Step.GIVE) {
-            seat.give(entry.seat, entry.epoch);
+            seat.give(entry);
+        } else if (step == Step.REVOKE) {
+            seat.revoke("the worker that was to take it has ended");
         } else if (step == Step.ADOPT) {
             seat.renumber(entry.epoch);
         } else if (step == Step.CLAIM) {
@@ -212,8 +214,8 @@ final class Movers implements AutoCloseable {
         } else if (step == Step.RELEASE) {
             enter(seat, old -> old.release(seat.index, seat.task));
         } else if (step == Step.KEEP) {
-            enter(seat, old -> old.keep(seat.index, seat.task, status.epoch, life));
-        } else if (step == Step.BEGIN && begun.getOrDefault(seat.task, -1L) < entry.epoch) {
+            enter(seat, old -> old.stay(seat.index, seat.task, status.epoch, life, seat.why()));
+        } else if (step == Step.BEGIN && begun.getOrDefault(seat.task, -1L) < Math.max(entry.epoch, status.epoch + 1)) {
             begin(seat, entry, Step.anew(entry, status));
         }
         if (step != Step.AWAIT && step != Step.FORWARD) {

@@ -69,6 +69,16 @@ final class PinnedOrder implements Effects<TupleImpl> {
     }
 
     @Override
+    public void left() {
+        throw new IllegalStateException(context.getThisTaskId() + " never moves");
+    }
+
+    @Override
+    public void kept(String why) {
+        throw new IllegalStateException(context.getThisTaskId() + " never moves");
+    }
+
+    @Override
     public long bytes(TupleImpl tuple) {
         return SeatMessage.bytes(tuple);
     }

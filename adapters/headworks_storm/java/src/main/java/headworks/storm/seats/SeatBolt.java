@@ -74,7 +74,7 @@ public final class SeatBolt implements IBolt, ICredentialsListener, Wrapped, Sea
         if (!Constants.SYSTEM_TICK_STREAM_ID.equals(tuple.getSourceStreamId())) {
             arrivals.arrive((TupleImpl) tuple);
         } else {
-            if (arrivals.owns()) { // a bolt that is only prepared has no state yet
+            if (resident != null && arrivals.owns()) { // a bolt that is only prepared has no state yet
                 resident.execute((TupleImpl) tuple);
             }
             for (Resident each : leaving) {

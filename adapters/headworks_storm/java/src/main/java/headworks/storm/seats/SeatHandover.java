@@ -7,9 +7,12 @@ import java.util.function.Consumer;
 import org.apache.storm.task.OutputCollector;
 import org.apache.storm.task.TopologyContext;
 import org.apache.storm.tuple.TupleImpl;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** The hand-over of one seat on Storm: its messages are tuples, its effects those of the seat's bolt and collector. */
 final class SeatHandover implements Arrivals, Effects<TupleImpl> {
+    private static final Logger LOG = LoggerFactory.getLogger(SeatHandover.class);
     /** With more, what is due waits longer while tuples come without a break; with less, each tuple costs more. */
     private static final int LOOK = 256;
 
@@ -26,6 +29,8 @@ final class SeatHandover implements Arrivals, Effects<TupleImpl> {
     private final Queue<Runnable> orders = new ConcurrentLinkedQueue<>();
     private volatile SeatStatus status = SeatStatus.NONE;
     private int tuples;
+    private volatile String taker = Entry.NO_LIFE;
+    private volatile String why = "";
     private boolean prepared;
     private long gaveAt;
     private long pauseMicros = -1;
@@ -68,6 +73,10 @@ final class SeatHandover implements Arrivals, Effects<TupleImpl> {
     private void message(TupleImpl carrier) {
         long under = SeatMessage.under(carrier);
         Message<TupleImpl> message = SeatMessage.read(carrier, context);
+        if (message.kind == Message.Kind.RECEIVED && gaveAt != 0) {
+            pauseMicros = (now() - gaveAt) / 1_000;
+            gaveAt = 0;
+        }
         if (under == SeatMessage.DIRECT) {
             handover.direct(message);
         } else {
@@ -75,17 +84,14 @@ final class SeatHandover implements Arrivals, Effects<TupleImpl> {
         }
         if (message.kind != Message.Kind.TUPLE) {
             out.ack(carrier);
-            if (message.kind == Message.Kind.RECEIVED && gaveAt != 0) {
-                pauseMicros = (now() - gaveAt) / 1_000;
-                gaveAt = 0;
-            }
             look();
         }
     }
 
+    /** Also while it is offered: it may stay. */
     @Override
     public boolean owns() {
-        return handover.owner();
+        return handover.owner() || handover.handing();
     }
 
     /** While there is nothing to execute; on the executor's thread. */
@@ -183,23 +189,35 @@ final class SeatHandover implements Arrivals, Effects<TupleImpl> {
     void dismiss() {
         order(() -> {
             if (prepared && !handover.owner()) {
-                prepared = false;
-                seat.leave();
+                left();
             }
         });
     }
 
-    /** Give the task to another seat; from any thread. */
-    void give(int to, long epoch) {
+    /** Give the task to the seat that the ledger names; from any thread. */
+    void give(Entry entry) {
         order(() -> {
             long began = now();
-            if (handover.give(to, epoch)) {
+            if (handover.give(entry.seat, entry.epoch) && !handover.owner()) {
                 gaveAt = began;
-                if (!handover.owner()) {
-                    seat.leave();
-                }
+                taker = entry.life;
             }
         });
+    }
+
+    /** Want the task back; from any thread. */
+    void revoke(String why) {
+        order(() -> handover.revoke(why));
+    }
+
+    /** Life of the worker to which the task was last given. */
+    String taker() {
+        return taker;
+    }
+
+    /** Why the task has stayed, the last time. */
+    String why() {
+        return why;
     }
 
     /** Pass on what waits for a state that does not come; from any thread. */
@@ -245,7 +263,7 @@ final class SeatHandover implements Arrivals, Effects<TupleImpl> {
 
     @Override
     public void send(int to, long under, Message<TupleImpl> message) {
-        if (message.kind == Message.Kind.RECEIVED) {
+        if (message.answers()) {
             publish(); // whoever acts on this one must not find the status of before
         }
         synchronized (emission) {
@@ -270,9 +288,29 @@ final class SeatHandover implements Arrivals, Effects<TupleImpl> {
     }
 
     @Override
-    public void restore(byte[] content) {
-        inhabit();
-        snapshots.give(seat.resident().bolt, content);
+    public void restore(byte[] content) throws SnapshotException {
+        try {
+            inhabit();
+            snapshots.give(seat.resident().bolt, content);
+        } catch (Exception | Error failed) { // if this ended the worker, its neighbours would lose their states
+            left();
+            LOG.warn("The state of {}/{} cannot be taken here: the task stays where it is", component, index, failed);
+            throw new SnapshotException("the other worker cannot take its state: " + failed, failed);
+        }
+    }
+
+    @Override
+    public void left() {
+        prepared = false;
+        if (seat.resident() != null) {
+            seat.leave();
+        }
+    }
+
+    @Override
+    public void kept(String reason) {
+        why = reason;
+        gaveAt = 0;
     }
 
     @Override

@@ -49,6 +49,9 @@ final class SeatMessage {
         } else {
             content.add(message.epoch);
             content.add(message.next);
+            if (message.why != null) {
+                content.add(message.why);
+            }
             if (message.state != null) {
                 content.add(message.state.content);
                 content.add(Arrays.stream(message.state.turns).boxed().collect(Collectors.toCollection(ArrayList::new)));
@@ -79,6 +82,10 @@ final class SeatMessage {
                 return Message.end(source, ((Number) content.get(1)).intValue());
             case RECEIVED:
                 return Message.received(source, epoch);
+            case REFUSED:
+                return Message.refused(source, epoch, (String) content.get(2));
+            case RETURNED:
+                return Message.returned(source, epoch);
             default:
                 return Message.state(source, epoch, content.size() < 4 ? null : state(content));
         }

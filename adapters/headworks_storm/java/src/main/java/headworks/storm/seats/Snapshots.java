@@ -122,8 +122,9 @@ final class Snapshots {
                 if (deserializer == null) {
                     prepare();
                 }
-                List<Object> values = deserializer.deserialize(content);
+                KryoValuesDeserializer reader = deserializer;
                 deserializer = null; // it would keep the content
+                List<Object> values = reader.deserialize(content);
                 List<Field> fields = fields(own);
                 for (int i = 0; i < fields.size(); i++) {
                     fields.get(i).set(own, values.get(i));

@@ -2,14 +2,16 @@ package headworks.storm.seats;
 
 /**
  * What is to be done next for a seat, by its entry in the ledger and by what it is itself. All steps are changes of the ledger
- * by compare-and-set, but for {@code GIVE}, {@code ADOPT} and {@code FORWARD}, which do nothing when they are asked for again:
- * whoever dies before a step or after it, a seat takes the next one.
+ * by compare-and-set, but for {@code GIVE}, {@code REVOKE}, {@code ADOPT} and {@code FORWARD}, which do nothing when they are
+ * asked for again: whoever dies before a step or after it, a seat takes the next one.
  */
 enum Step {
     /** Nothing. */
     NONE,
     /** Give the task to the owner. */
     GIVE,
+    /** Want the task back, as the worker to which it was given has ended: its next life may end of the same state. */
+    REVOKE,
     /** Enter that this seat, which was the owner before, has nothing of the task: its state is acknowledged, or it died. */
     RELEASE,
     /** Enter this seat, which could not give the task, as its owner again. */
@@ -31,8 +33,9 @@ enum Step {
      * @param task of the seat
      * @param entry of its logical task
      * @param status of the seat, not newer than what it has told others
+     * @param taker life of the worker to which the seat has last given the task
      */
-    static Step next(int task, Entry entry, SeatStatus status) {
+    static Step next(int task, Entry entry, SeatStatus status, String taker) {
         if (status.owner) {
             return owner(task, entry, status.epoch);
         }
@@ -40,12 +43,13 @@ enum Step {
             return entry.holder == task ? BEGIN : AWAIT;
         }
         if (status.handing) {
-            return NONE;
+            return entry.epoch == status.epoch && !entry.life.equals(taker) ? REVOKE : NONE;
         }
         if (entry.holder == task) { // with an older ownership it is still to be given the task, and then to give it
             return status.epoch >= entry.epoch ? RELEASE : NONE;
         }
-        return status.epoch < entry.epoch && (status.held > 0 || !status.settled) ? FORWARD : NONE;
+        boolean behind = status.epoch < entry.epoch && !status.settled;
+        return behind || status.epoch <= entry.epoch && status.held > 0 ? FORWARD : NONE;
     }
 
     private static Step owner(int task, Entry entry, long epoch) {

@@ -29,11 +29,12 @@ class HandoverDeathsTest {
     private static Verdict anybody(Rules rules, long seed) {
         rules.deaths = .003;
         rules.refusals = .2;
+        rules.unreadable = .2;
         return new World(seed, rules).run(1_500);
     }
 
     private static int faults(Verdict verdict) {
-        return verdict.shared + verdict.ownerless + verdict.stuck + verdict.twice + verdict.silent + verdict.wasted;
+        return verdict.shared + verdict.ownerless + verdict.stuck + verdict.twice + verdict.silent + verdict.wasted + verdict.wrongState;
     }
 
     private static void assertSound(Verdict verdict) {
@@ -63,6 +64,35 @@ class HandoverDeathsTest {
         assertTrue(verdict.kept > 0 && verdict.losses > 0, verdict::toString);
     }
 
+    @ParameterizedTest
+    @EnumSource(World.Role.class)
+    void oneOwnerIsLeftWhoeverDiesWhileATaskThatCannotBeTakenIsTakenBack(World.Role role) {
+        Rules rules = new Rules();
+        rules.unreadable = .5;
+        assertSound(run(role, rules));
+    }
+
+    private static Verdict deadly(Rules rules, long worlds) {
+        Verdict all = new Verdict();
+        rules.deadly = 1;
+        for (long seed = 0; seed < worlds; seed++) {
+            all.add(new World(seed, rules).run(STEPS));
+        }
+        return all;
+    }
+
+    /** A move ends two workers on average, as the giver is told late here. */
+    @Test
+    void aStateThatEndsWhoTakesItStaysWhereItIs() {
+        Verdict verdict = deadly(new Rules(), 25L * WORLDS);
+        assertSound(verdict);
+        assertTrue(verdict.kept > 0 && verdict.deaths < 3 * verdict.moves, verdict::toString);
+        Rules without = new Rules();
+        without.without.add(Rules.Guard.REVOKE);
+        Verdict endless = deadly(without, 1);
+        assertTrue(endless.deaths > 10 * endless.moves, endless::toString);
+    }
+
     @Test
     void oneOwnerIsLeftWhereTheOldOneNeverComesBack() {
         Rules rules = new Rules();
@@ -72,7 +102,7 @@ class HandoverDeathsTest {
 
     @ParameterizedTest
     @EnumSource(value = Rules.Guard.class, mode = EnumSource.Mode.EXCLUDE,
-        names = {"WRITE_AGAIN", "ENTER_WHAT_IS_KNOWN", "WAIT_FOR_UNKNOWN_OWNERS", "WAIT_FOR_OWNERS_TO_SAY"}) // of pages that are lost
+        names = {"REVOKE", "WRITE_AGAIN", "ENTER_WHAT_IS_KNOWN", "WAIT_FOR_UNKNOWN_OWNERS", "WAIT_FOR_OWNERS_TO_SAY"})
     void eachGuardIsNeeded(Rules.Guard guard) {
         Rules rules = new Rules();
         rules.without.add(guard);

@@ -47,9 +47,22 @@ class HandoverTest {
         }
 
         @Override
-        public void restore(byte[] content) {
+        public void restore(byte[] content) throws SnapshotException {
+            if (content.length == 0) {
+                throw new SnapshotException("too large", null);
+            }
             state = content;
             done.add("restored");
+        }
+
+        @Override
+        public void left() {
+            done.add("left");
+        }
+
+        @Override
+        public void kept(String why) {
+            done.add("kept: " + why);
         }
 
         @Override
@@ -109,7 +122,10 @@ class HandoverTest {
         seat.direct(Message.mark(1, 1));
         assertTrue(seat.give(11, 1));
         seat.tuple(2, "late");
-        script.did("end for 11", "11@1 STATE", "11@1 TUPLE waits for the end of 2", "11@1 MARK", "11@1 TUPLE late");
+        script.did("11@1 STATE");
+        assertEquals(2, seat.held());
+        seat.forwarded(1, Message.received(11, 1));
+        script.did("end for 11", "11@1 TUPLE waits for the end of 2", "11@1 MARK", "11@1 TUPLE late", "left");
         assertEquals(3, seat.forwarded());
         seat.tuple(1, "behind its mark");
         script.did();
@@ -168,7 +184,7 @@ class HandoverTest {
         giver.forwarded(1, Message.received(11, 1));
         script.now = 300;
         giver.expire();
-        script.did();
+        script.did("end for 11", "left");
         Handover<String> taker = owningSince(1);
         taker.forwarded(1, state(1));
         script.did("10@1 RECEIVED");
@@ -244,7 +260,7 @@ class HandoverTest {
         assertTrue(keeper.give(11, 1));
         assertTrue(keeper.owner());
         assertEquals(2, keeper.epoch());
-        script.did("11@1 STATE");
+        script.did("kept: none", "11@1 STATE");
         keeper.tuple(1, "a");
         keeper.direct(Message.mark(1, 1));
         keeper.tuple(1, "c");
@@ -257,9 +273,73 @@ class HandoverTest {
         other.tuple(1, "b");
         other.forwarded(1, Message.state(10, 1, null));
         assertFalse(other.owner());
-        script.did("10@1 RECEIVED");
+        script.did("left", "10@1 RETURNED");
         other.forwarded(1, Message.mark(1, 1));
         script.did("10@2 MARK", "10@2 TUPLE b");
+        other.forwarded(1, Message.state(10, 1, null));
+        script.did("10@1 RETURNED");
+    }
+
+    @Test
+    void aTaskStaysThatTheOtherSeatCannotTakeAndWhatCameMeanwhileIsExecuted() {
+        Handover<String> giver = seat(10, 10, 0);
+        giver.give(11, 1);
+        giver.tuple(1, "a");
+        giver.direct(Message.mark(1, 1));
+        script.did("11@1 STATE");
+        giver.forwarded(1, Message.refused(11, 1, "no heap"));
+        script.did("11@1 STATE"); // without a state
+        assertFalse(giver.owner() || giver.settled(), "another life may have it");
+        giver.forwarded(1, Message.refused(11, 1, "said again"));
+        script.did();
+        giver.forwarded(1, Message.returned(11, 1));
+        script.did("kept: no heap", "a", "11@1 MARK");
+        assertTrue(giver.owner());
+        assertEquals(List.of(2L, 0L), List.of(giver.epoch(), giver.forwarded()));
+    }
+
+    @Test
+    void aTaskIsAnothersThatIsWantedBackOfWhoHasIt() {
+        Handover<String> giver = seat(10, 10, 0);
+        giver.give(11, 1);
+        giver.revoke("it died");
+        script.did("11@1 STATE", "11@1 STATE");
+        Handover<String> taker = owningSince(1);
+        taker.forwarded(1, Message.state(10, 1, null));
+        assertTrue(taker.owner());
+        script.did("10@1 RECEIVED");
+        giver.forwarded(1, Message.received(11, 1));
+        script.did("end for 11", "left");
+    }
+
+    @Test
+    void whoCannotTakeAStateSaysSoAndMayBeAskedAgain() {
+        Handover<String> taker = seat(11, 10, 0);
+        taker.forwarded(1, Message.state(10, 1, new State(new byte[0], OWNERS)));
+        assertFalse(taker.owner());
+        script.did("10@1 REFUSED");
+        taker.forwarded(1, state(1));
+        assertTrue(taker.owner());
+        script.did("restored", "10@1 RECEIVED");
+    }
+
+    @Test
+    void tooMuchThatWaitsForTheAnswerIsPassedOnAndComesBackIfThatIsNo() {
+        Handover<String> giver = seat(10, 10, 0);
+        giver.give(11, 1);
+        for (int i = 0; i < 6; i++) {
+            giver.tuple(1, "a");
+        }
+        script.did("11@1 STATE");
+        giver.expire();
+        assertEquals(0, giver.held());
+        assertEquals("end for 11", script.done.get(0));
+        script.done.clear();
+        giver.forwarded(1, Message.refused(11, 1, "no heap"));
+        giver.forwarded(1, Message.returned(11, 1));
+        giver.forwarded(2, Message.tuple(1, "a"));
+        giver.tuple(1, "b");
+        script.did("11@1 STATE", "kept: no heap", "a", "b");
     }
 
     @Test
@@ -281,7 +361,7 @@ class HandoverTest {
     }
 
     @Test
-    void aSeatThatBeginsInAMoveWaitsForTheStateAndForTheMarksThatItsLastLifeHad() {
+    void aSeatThatBeginsInAMoveWaitsForTheStateAndForTheMarks() {
         Handover<String> giver = seat(10, 10, 0);
         giver.give(11, 1);
         giver.direct(Message.mark(1, 1));
@@ -291,18 +371,19 @@ class HandoverTest {
         assertFalse(taker.owner() || taker.settled());
         script.now = 100;
         giver.expire();
-        script.did("11@1 STATE", "11@1 MARK");
+        script.did("11@1 STATE");
         taker.forwarded(1, state(1));
+        giver.forwarded(1, Message.received(11, 1));
         taker.forwarded(1, Message.mark(1, 1));
-        script.did("restored", "10@1 RECEIVED", "a");
+        script.did("restored", "10@1 RECEIVED", "end for 11", "11@1 MARK", "left", "a");
     }
 
     @Test
     void whatWaitsForAStateThatIsNeverSentIsPassedOn() {
         Handover<String> seat = new Handover<>(11, SOURCES, OWNERS, new Entry(11, 1, 10, "b"), LIMITS, script);
         seat.tuple(1, "a");
-        assertFalse(seat.follow(10, 0), "it knows that");
         assertTrue(seat.follow(10, 3));
+        assertFalse(seat.follow(10, 2), "it knows of a newer one");
         script.did("10@3 TUPLE a");
         assertFalse(owningSince(1).follow(10, 3), "an owner gives");
     }

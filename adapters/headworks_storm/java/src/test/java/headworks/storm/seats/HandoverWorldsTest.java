@@ -39,8 +39,29 @@ class HandoverWorldsTest {
     }
 
     @Test
+    void isExactWhereStateCannotBeTaken() {
+        Rules rules = new Rules();
+        rules.unreadable = .3;
+        Verdict verdict = run(rules);
+        assertExact(verdict);
+        assertTrue(verdict.kept > verdict.moves / 5, verdict::toString);
+    }
+
+    @Test
+    void losesNothingWhereTooMuchWaitsForAnAnswerThatIsNo() {
+        Rules rules = new Rules();
+        rules.unreadable = .3;
+        rules.most = 1;
+        Verdict verdict = run(rules);
+        assertEquals(0, verdict.lost + verdict.twice + verdict.stuck, verdict::toString);
+        assertTrue(verdict.kept > verdict.moves / 5, verdict::toString);
+    }
+
+    @Test
     void losesOnlyWhatTheNetworkDrops() {
         Rules rules = new Rules();
+        rules.refusals = .1;
+        rules.unreadable = .1;
         rules.drops = .002;
         Verdict verdict = run(rules);
         assertEquals(verdict.dropped, verdict.lost, verdict::toString);

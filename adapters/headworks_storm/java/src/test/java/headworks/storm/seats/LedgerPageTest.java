@@ -43,6 +43,14 @@ class LedgerPageTest {
     }
 
     @Test
+    void aTaskThatStaysIsEnteredOnceWithTheReason() {
+        LedgerPage page = first.enter(1, 12, 1, "x").stay(1, 13, 2, "y", "no heap there");
+        assertEquals(13, page.entry(1).holder);
+        assertTrue(page.json().contains("\"refused\":{\"1\":[1,\"no heap there\"]}"), page.json());
+        assertSame(page, page.stay(1, 13, 2, "y", "another reason"));
+    }
+
+    @Test
     void anOrderIsGoodForTheNextOwnershipOnly() {
         LedgerPage page = ordered(12, 1);
         assertEquals(12, page.wanted(1));

@@ -3,6 +3,12 @@ package headworks.storm.seats;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Set;
+import java.util.TreeSet;
+import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -17,12 +23,22 @@ class LedgerWorldsTest {
     /** Worlds in which a missing guard shows itself. */
     private static final int ENOUGH = 20_000;
 
+    /** Worlds of which all pages are written down, for who has the schema of pages. */
+    private static final int SHOWN = 5;
+    private static final Set<String> PAGES = new TreeSet<>();
+
+    @AfterAll
+    static void writePages() throws IOException {
+        Files.write(Path.of("target", "ledger-pages"), PAGES);
+    }
+
     private static Rules ordered(double losses, double deaths) {
         Rules rules = new Rules();
         rules.ordered = true;
         rules.losses = losses;
         rules.deaths = deaths;
         rules.refusals = .1;
+        rules.unreadable = .1;
         return rules;
     }
 
@@ -33,7 +49,12 @@ class LedgerWorldsTest {
     private static Verdict run(double losses, double deaths) {
         Verdict all = new Verdict();
         for (long seed = 0; seed < WORLDS; seed++) {
-            all.add(new World(seed, ordered(losses, deaths)).run(STEPS));
+            boolean shown = seed < SHOWN;
+            all.add(new World(seed, ordered(losses, deaths)).showing(page -> {
+                if (shown) {
+                    PAGES.add(page.json());
+                }
+            }).run(STEPS));
         }
         assertEquals(0, faults(all), all::toString);
         assertTrue(all.moves > WORLDS && all.conflicts > 0, all::toString);

@@ -21,10 +21,10 @@ final class Rules {
         TELL_LIVES_APART,
         /** A task that begins anew is entered before it does. */
         ENTER_BEFORE_IT_BEGINS,
-        /** A task begins anew under a number that its seat has not heard of. */
-        BEGIN_UNDER_A_NEW_NUMBER,
         /** What waits for the state of an ownership that never was is passed on. */
         FORWARD,
+        /** A task is wanted back of a worker that has ended. */
+        REVOKE,
         /** A holder of whom nobody tells is no longer waited for; its worker may never come back. */
         DESPAIR,
         /** A page that is gone is written again by who finds that. */
@@ -42,6 +42,12 @@ final class Rules {
     long endPatience = 1_000;
     double drops;
     double refusals;
+    /** Chance that a seat cannot take a state. */
+    double unreadable;
+    /** Chance that a state ends the worker that takes it. */
+    double deadly;
+    /** Tuples that may wait in a seat. */
+    long most = Long.MAX_VALUE;
     /** Chance of each step that a worker dies. */
     double deaths;
     /** Chance of each step that a page of the ledger is lost. */
@@ -58,7 +64,7 @@ final class Rules {
 
     Limits limits() {
         long resend = has(Guard.SEND_AGAIN) ? 1_000 : Long.MAX_VALUE;
-        return new Limits(markPatience, endPatience, resend, 30_000, Long.MAX_VALUE);
+        return new Limits(markPatience, endPatience, resend, 30_000, most);
     }
 
     boolean impatient() {

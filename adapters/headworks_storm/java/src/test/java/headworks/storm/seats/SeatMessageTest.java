@@ -72,6 +72,8 @@ class SeatMessageTest {
         assertEquals(UNDER, carried(SeatMessage.DIRECT, Message.mark(spout, UNDER)).epoch);
         assertEquals(7, carried(SeatMessage.DIRECT, Message.end(seat, 7)).next);
         assertEquals(3, carried(3, Message.received(seat, 3)).epoch);
+        assertEquals(4, carried(4, Message.returned(seat, 4)).epoch);
+        assertEquals("no heap", carried(5, Message.refused(seat, 5, "no heap")).why);
     }
 
     @Test

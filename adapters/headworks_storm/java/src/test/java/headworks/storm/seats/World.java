@@ -15,6 +15,7 @@ import java.util.Map;
 import java.util.Random;
 import java.util.Set;
 import java.util.function.BooleanSupplier;
+import java.util.function.Consumer;
 import java.util.function.UnaryOperator;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -73,6 +74,7 @@ final class World {
     private int countdown;
     private List<Integer> victims = List.of();
     private BooleanSupplier moved = () -> true;
+    private Consumer<LedgerPage> reader = page -> { };
     private long now;
     private int rests;
 
@@ -221,6 +223,9 @@ final class World {
             }
             losses += fresh == null ? 1 : 0;
             page = fresh;
+            if (fresh != null) {
+                reader.accept(fresh);
+            }
             for (int host = 0; host < HOSTS; host++) {
                 int reader = host;
                 news.add(() -> {
@@ -284,6 +289,11 @@ final class World {
             return this == OLD ? List.of(from) : this == NEW ? List.of(to) : this == BOTH ? List.of(from, to)
                 : List.of(HOSTS - from - to);
         }
+    }
+
+    /** A worker ends of what it does. */
+    private static final class Deadly extends RuntimeException {
+        private static final long serialVersionUID = 1L;
     }
 
     /** What an outsider knows of the state of a logical task. */
@@ -381,6 +391,8 @@ final class World {
         /** The state: tuples of each flow that the logical task has executed; null where it does not live. */
         private int[] counts;
         private boolean dead;
+        /** Life of the worker to which the task was given last. */
+        private String taker = Entry.NO_LIFE;
         /** Epoch with which the task began anew here. */
         private long begun = -1;
         /** Since when something waits here that is another's; negative if nothing does. */
@@ -415,22 +427,24 @@ final class World {
         void follow() {
             LedgerPage page = layer.known[host];
             Entry entry = page.entry(index);
-            Step step = Step.next(task, entry, seen());
+            Step step = Step.next(task, entry, seen(), taker);
             waiting = step == Step.FORWARD ? waiting : -1;
             if (step == Step.GIVE) {
                 orders.add(() -> give(entry));
+            } else if (step == Step.REVOKE && rules.has(Rules.Guard.REVOKE)) {
+                orders.add(this::revoke);
             } else if (step == Step.FORWARD && rules.has(Rules.Guard.FORWARD) && waited()) {
                 orders.add(() -> follow(entry));
             } else if (step == Step.RELEASE) {
                 layer.change(host, old -> old.release(index, task));
             } else if (step == Step.KEEP) {
                 verdict.kept++;
-                layer.change(host, old -> old.keep(index, task, status.epoch, life(host)));
+                layer.change(host, old -> old.stay(index, task, status.epoch, life(host), "no luck"));
             } else if (step == Step.ADOPT) {
                 orders.add(() -> renumber(entry.epoch));
             } else if (step == Step.CLAIM) {
                 layer.change(host, old -> old.claim(index, task, life(host)));
-            } else if (step == Step.BEGIN && begun < entry.epoch) {
+            } else if (step == Step.BEGIN && begun < Math.max(entry.epoch, status.epoch + 1)) {
                 begin(entry);
             } else if (step == Step.AWAIT && rules.has(Rules.Guard.DESPAIR) && silent(entry.holder)) {
                 layer.change(host, old -> old.forsaken(index, entry, life(host)));
@@ -497,8 +511,14 @@ final class World {
         }
 
         private void give(Entry entry) {
+            if (!dead && handover.give(entry.seat, entry.epoch)) {
+                taker = entry.life;
+            }
+        }
+
+        private void revoke() {
             if (!dead) {
-                handover.give(entry.seat, entry.epoch);
+                handover.revoke("it died");
             }
         }
 
@@ -509,8 +529,7 @@ final class World {
         }
 
         private void begin(Entry entry) {
-            boolean fresh = rules.has(Rules.Guard.BEGIN_UNDER_A_NEW_NUMBER);
-            long epoch = fresh ? Step.anew(entry, status) : entry.epoch + 1;
+            long epoch = Step.anew(entry, status);
             Runnable enter = () -> layer.change(host, old -> old.anew(index, entry, epoch, "it died"));
             if (rules.has(Rules.Guard.ENTER_BEFORE_IT_BEGINS)) {
                 enter.run();
@@ -533,6 +552,14 @@ final class World {
         }
 
         void deliver(Channels.Envelope envelope) {
+            try {
+                take(envelope);
+            } catch (Deadly end) {
+                kill(host);
+            }
+        }
+
+        private void take(Channels.Envelope envelope) {
             if (envelope.under >= 0) {
                 handover.forwarded(envelope.under, envelope.message);
             } else if (envelope.message.kind == Message.Kind.TUPLE) {
@@ -544,6 +571,10 @@ final class World {
 
         @Override
         public void execute(Item item) {
+            if (!handover.owner()) {
+                throw new IllegalStateException("it executes what is another's");
+            }
+            check();
             int executed = counts[item.flow()]++;
             verdict.wrongState += exact() && executed != item.number ? 1 : 0;
             layer.witnesses[index].executed++;
@@ -557,7 +588,7 @@ final class World {
 
         @Override
         public void send(int seat, long epoch, Message<Item> message) {
-            if (message.kind == Message.Kind.RECEIVED && rules.has(Rules.Guard.SAY_BEFORE_THE_ACKNOWLEDGEMENT)) {
+            if (message.answers() && rules.has(Rules.Guard.SAY_BEFORE_THE_ACKNOWLEDGEMENT)) {
                 publish();
             }
             if (rules.forwarding || message.kind != Message.Kind.TUPLE) {
@@ -586,12 +617,35 @@ final class World {
             } catch (IOException e) {
                 throw new UncheckedIOException(e);
             }
-            counts = null; // whoever executes here now fails
             return bytes.toByteArray();
         }
 
+        /** It goes on, if it is the owner, with all that the task has executed. */
+        private void check() {
+            Witness witness = layer.witnesses[index];
+            int executed = IntStream.of(counts).sum();
+            witness.shrunk += executed == witness.executed ? 0 : 1;
+            witness.executed = executed;
+        }
+
         @Override
-        public void restore(byte[] content) {
+        public void left() {
+            counts = null; // whoever executes here now fails
+        }
+
+        @Override
+        public void kept(String why) {
+            check();
+        }
+
+        @Override
+        public void restore(byte[] content) throws SnapshotException {
+            if (random.nextDouble() < rules.unreadable) {
+                throw new SnapshotException("no luck there", null);
+            }
+            if (random.nextDouble() < rules.deadly) {
+                throw new Deadly();
+            }
             counts = new int[SPOUTS * KEYS];
             try (DataInputStream data = new DataInputStream(new ByteArrayInputStream(content))) {
                 Witness witness = layer.witnesses[index];
@@ -634,6 +688,12 @@ final class World {
     World killing(Role role, int after) {
         killed = role;
         countdown = after;
+        return this;
+    }
+
+    /** Show somebody all pages that are written. */
+    World showing(Consumer<LedgerPage> reader) {
+        this.reader = reader;
         return this;
     }
 
