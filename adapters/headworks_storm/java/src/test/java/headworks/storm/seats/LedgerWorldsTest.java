@@ -67,7 +67,6 @@ class LedgerWorldsTest {
         assertEquals(0, verdict.lost + verdict.wrongState + verdict.inversions + verdict.disordered, verdict::toString);
     }
 
-    /** Of 3,000 worlds one has two messages at its end that wait for ever. */
     @Test
     void aPageThatIsLostCostsNoState() {
         Verdict verdict = run(.004, 0);
@@ -75,7 +74,6 @@ class LedgerWorldsTest {
         assertTrue(verdict.pages > WORLDS, verdict::toString);
     }
 
-    /** Of 3,000 worlds none has two owners at any time, and in one a task begins anew though a worker has its state. */
     @Test
     void oneOwnerIsLeftWhereWorkersDieAndPagesAreLost() {
         Verdict verdict = run(.002, .002);
