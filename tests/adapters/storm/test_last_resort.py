@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,7 +17,7 @@ from storm_cluster import running_cluster, wait_for
 from storm_jvm import running
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 pytestmark = [pytest.mark.network, pytest.mark.slow]
@@ -52,23 +53,33 @@ def answered(jvm: Any, host: PluginHost, name: str, folder: Path, own: str = "")
 
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("name", CLUSTERS)
-def test_what_the_stand_in_would_place_is_placed(jvm: Any, tmp_path: Path, name: str) -> None:
-    clusters, host, full = jvm.headworks.storm.RandomClusters, PluginHost.load(), 0
+def test_what_the_stand_in_would_place_is_placed(
+    jvm: Any, tmp_path: Path, name: str, record_property: Callable[[str, object], None]
+) -> None:
+    """But for topologies with hard constraints, which the stand-in does not know: they stay hard, and are counted."""
+    clusters, host, full, waits = jvm.headworks.storm.RandomClusters, PluginHost.load(), 0, Counter[str]()
     with answered(jvm, host, name, tmp_path) as nimbus:
         for number in CLUSTERS[name]:
             cluster = clusters.cluster(number)
-            before = dict(clusters.layout(cluster))
+            before, hard = dict(clusters.layout(cluster)), dict(clusters.kept(cluster))
             alone = dict(clusters.waiting(clusters.alone(cluster)))
             nimbus.schedule(cluster.getTopologies(), cluster)
             left = dict(clusters.waiting(cluster))
             said = {each: cluster.getStatus(each) for each in left}
             assert not any("does not answer" in each for each in said.values()), said
-            assert sum(left.values()) <= sum(alone.values()), (number, left, alone, said)
+            free = left.keys() - hard.keys()
+            assert sum(left[each] for each in free) <= sum(alone[each] for each in free), (number, left, alone, said)
+            assert all(now or not hard[each] for each, now in dict(clusters.kept(cluster)).items()), (number, said)
+            waits["constrained"] += len(hard)
+            waits["constrained and left out"] += sum(left[each] > alone[each] for each in hard)
             assert all(clusters.layout(cluster)[worker] == tasks for worker, tasks in before.items())
             full += clusters.beyond(cluster) > 0
             if clusters.beyond(cluster) > clusters.beyond(clusters.cluster(number)):
                 assert any("beyond what is declared of" in each for each in said.values()), said
     assert full > len(CLUSTERS[name]) / 10
+    for kind, count in waits.items():
+        record_property(kind, count)
+    assert 0 < waits["constrained and left out"] < waits["constrained"] / 2
 
 
 @pytest.mark.timeout(900)

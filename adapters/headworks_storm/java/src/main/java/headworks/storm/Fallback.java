@@ -41,20 +41,29 @@ final class Fallback {
      * @return how many were placed, by topology
      */
     Map<String, Integer> place(Cluster cluster) {
-        return place(cluster, unassigned(cluster));
+        Map<String, Set<ExecutorDetails>> unassigned = unassigned(cluster);
+        return place(cluster, unassigned, unassigned.keySet());
     }
 
     /** The same for some topologies alone; the others keep what they have and get no more. */
     Map<String, Integer> place(Cluster cluster, Set<String> topologies) {
         Map<String, Set<ExecutorDetails>> unassigned = unassigned(cluster);
         unassigned.keySet().retainAll(topologies);
-        return place(cluster, unassigned);
+        return place(cluster, unassigned, unassigned.keySet());
     }
 
-    private Map<String, Integer> place(Cluster cluster, Map<String, Set<ExecutorDetails>> unassigned) {
+    /** The same where that scheduler places all that waits, as without Headworks; what it gives to others is left free. */
+    Map<String, Integer> placeAmongAll(Cluster cluster, Set<String> topologies) {
+        Map<String, Set<ExecutorDetails>> unassigned = unassigned(cluster);
+        Set<String> waiting = Set.copyOf(unassigned.keySet());
+        unassigned.keySet().retainAll(topologies);
+        return place(cluster, unassigned, waiting);
+    }
+
+    private Map<String, Integer> place(Cluster cluster, Map<String, Set<ExecutorDetails>> unassigned, Set<String> waiting) {
         Map<String, Integer> placed = new HashMap<>();
         if (!unassigned.isEmpty()) {
-            Cluster copy = scheduled(cluster, unassigned.keySet());
+            Cluster copy = scheduled(cluster, waiting);
             Set<String> full = evicted(cluster, copy);
             unassigned.forEach((topology, executors) ->
                 placed.put(topology, adopt(cluster, copy, topology, executors, full)));

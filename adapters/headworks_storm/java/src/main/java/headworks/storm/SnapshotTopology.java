@@ -50,7 +50,7 @@ final class SnapshotTopology {
         json.writeStringField("id", topology.getId());
         json.writeStringField("name", topology.getName());
         json.writeStringField("owner", topology.getTopologySubmitter());
-        json.writeNumberField("priority", priority());
+        json.writeNumberField("priority", priority(topology));
         json.writeNumberField("workers", topology.getNumWorkers());
         json.writeObjectField("heap", topology.getTopologyWorkerMaxHeapSize());
         json.writeObjectField("conf", shared(topology.getConf()));
@@ -66,7 +66,8 @@ final class SnapshotTopology {
         json.writeEndObject();
     }
 
-    private int priority() {
+    /** Lower is more important. */
+    static int priority(TopologyDetails topology) {
         Object priority = topology.getConf().get(Config.TOPOLOGY_PRIORITY);
         return priority instanceof Number ? ((Number) priority).intValue() : DEFAULT_PRIORITY;
     }

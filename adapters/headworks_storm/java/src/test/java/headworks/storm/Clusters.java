@@ -81,6 +81,14 @@ final class Clusters {
         return new TopologyDetails(name + "-id", conf, graph, workers, executors, 0, "root");
     }
 
+    /** The same topology with further settings. */
+    static TopologyDetails saying(TopologyDetails topology, Map<String, Object> more) {
+        Map<String, Object> conf = new HashMap<>(topology.getConf());
+        conf.putAll(more);
+        return new TopologyDetails(topology.getId(), conf, topology.getTopology(), topology.getNumWorkers(),
+            topology.getExecutorToComponent(), 0, "root");
+    }
+
     /** The same topology, of whose bolts' executors those in one worker, and those on one node, share memory. */
     static TopologyDetails sharing(TopologyDetails topology, double heap, double worker, double node) {
         StormTopology graph = topology.getTopology().deepCopy();

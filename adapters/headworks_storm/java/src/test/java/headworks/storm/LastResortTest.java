@@ -106,6 +106,30 @@ class LastResortTest {
         assertEquals("Headworks: 3 executors on 1 worker, no slot for 1", cluster.getStatus("b-id"));
     }
 
+    /** `a` is to have a slot for each of its two executors, and `b` none; without the answer they would have one each. */
+    private static Cluster beside(int priority) {
+        TopologyDetails a = topology("a", 1, 1,
+            Map.of("topology.ras.one.executor.per.worker", true, "topology.priority", priority));
+        Cluster cluster = cluster(supervisors(1, 2), a, topology("b", 1, 1));
+        round(answering("'topologies':{'a-id':[['s0',6700,[0,0]],['s0',6701,[1,1]]]},'last_resort':['b-id']"), cluster);
+        return cluster;
+    }
+
+    @Test
+    void placesBeforeATopologyThatTakesMoreSlotsForItsConstraints() {
+        Cluster cluster = beside(29);
+        assertEquals(Set.of("b-id"), layout(cluster).keySet());
+        assertEquals("waits: for its constraints or seats it needs slots that others would have without Headworks",
+            cluster.getStatus("a-id"));
+    }
+
+    @Test
+    void leavesOneThatIsMoreImportantWhereItIs() {
+        Cluster cluster = beside(0);
+        assertEquals("{a-id={s0:6700=[0], s0:6701=[1]}}", layout(cluster).toString());
+        assertEquals("Headworks: 0 executors on 0 workers, no slot for 2", cluster.getStatus("b-id"));
+    }
+
     @Test
     void refusesAnAnswerWhoseListIsNone() {
         TopologyDetails wc = topology("wc", 1, 1);

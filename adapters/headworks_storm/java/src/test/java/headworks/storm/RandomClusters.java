@@ -22,6 +22,14 @@ import org.apache.storm.scheduler.resource.normalization.NormalizedResources;
 /** Random clusters on which topologies run, have lost executors with a supervisor, or are new; many are full. */
 public final class RandomClusters {
     private static final String GPU = "gpu.count";
+    /** Bolts of a topology that a node may have, where it says so. */
+    private static final int MOST = 2;
+    private static final String RULES = "topology.ras.constraints";
+    private static final String ALONE = "topology.ras.one.executor.per.worker";
+    private static final String PURE = "topology.ras.one.component.per.worker";
+    private static final List<Map<String, Object>> HARD = List.of(Map.of(ALONE, true), Map.of(PURE, true),
+        Map.of(RULES, Map.of("bolt-0", Map.of("maxNodeCoLocationCnt", MOST, "incompatibleComponents", List.of()))),
+        Map.of(RULES, Map.of("spout-0", Map.of("incompatibleComponents", List.of("bolt-0")))));
 
     private RandomClusters() {
     }
@@ -31,10 +39,40 @@ public final class RandomClusters {
         return Clusters.conf();
     }
 
-    /** A cluster by its number, where Storm's even scheduler placed what runs. */
+    /** A cluster by its number, where Storm's even scheduler placed what runs; some topologies declare a hard constraint. */
     public static Cluster cluster(long seed) {
         Random dice = new Random(seed);
-        return cluster(dice, topologies(dice), new EvenScheduler());
+        List<TopologyDetails> topologies = topologies(dice);
+        topologies.replaceAll(each ->
+            dice.nextInt(4) > 0 ? each : Clusters.saying(each, HARD.get(dice.nextInt(HARD.size()))));
+        return cluster(dice, topologies, new EvenScheduler());
+    }
+
+    /** The topologies that declare a hard constraint, and whether what is placed of each keeps it. */
+    public static Map<String, Boolean> kept(Cluster cluster) {
+        Map<String, Boolean> kept = new TreeMap<>();
+        for (TopologyDetails topology : cluster.getTopologies()) {
+            if (topology.getConf().containsKey(RULES) || says(topology, ALONE) || says(topology, PURE)) {
+                kept.put(topology.getId(), kept(cluster, topology));
+            }
+        }
+        return kept;
+    }
+
+    private static boolean kept(Cluster cluster, TopologyDetails topology) {
+        SchedulerAssignment assignment = cluster.getAssignmentById(topology.getId());
+        if (assignment == null) {
+            return true;
+        }
+        Map<?, ?> rules = (Map<?, ?>) topology.getConf().getOrDefault(RULES, Map.of());
+        boolean alone = says(topology, ALONE);
+        boolean apart = says(topology, PURE) || rules.containsKey("spout-0");
+        Map<String, Integer> bolts = new HashMap<>();
+        assignment.getExecutorToSlot().forEach((executor, slot) -> bolts.merge(slot.getNodeId(),
+            topology.getComponentFromExecutor(executor).equals("bolt-0") ? 1 : 0, Integer::sum));
+        return assignment.getSlotToExecutors().values().stream().allMatch(worker -> (!alone || worker.size() == 1)
+                && (!apart || worker.stream().map(topology::getComponentFromExecutor).distinct().count() == 1))
+            && (!rules.containsKey("bolt-0") || bolts.values().stream().allMatch(count -> count <= MOST));
     }
 
     /**
@@ -57,6 +95,10 @@ public final class RandomClusters {
 
     private static boolean asks(TopologyDetails topology, ExecutorDetails executor) {
         return topology.getTotalResources(executor).toNormalizedMap().getOrDefault(GPU, 0.0) > 0;
+    }
+
+    private static boolean says(TopologyDetails topology, String key) {
+        return Boolean.TRUE.equals(topology.getConf().get(key));
     }
 
     private static IScheduler resourceAware() {
