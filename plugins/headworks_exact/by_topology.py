@@ -194,10 +194,6 @@ class Knapsacks:
                 gone.update(part for part, _ in chosen.taken)
         return np.array([value for value, _ in best]), self._patterns(found)
 
-    def widen(self) -> bool:
-        """All were looked at."""
-        return False
-
     def _items(self, values: Sequence[Floats], group: int) -> list[list[Items]]:
         """For each resource that is counted, the parts that are worth something on a node of a group."""
         worth = [

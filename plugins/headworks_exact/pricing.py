@@ -17,7 +17,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from headworks_exact.patterns import PatternBuilder, Patterns, joined
+from headworks_exact.patterns import PatternBuilder, Patterns
 from headworks_exact.solver import Budget
 
 if TYPE_CHECKING:
@@ -35,10 +35,8 @@ CLOSE = 1e-6
 """Distance of the bound from the relaxation, in all traffic, at which it is as good as solved."""
 ROUNDS = 1_000
 """Rounds of column generation, at most."""
-BEAMS = (12, 72, 2_000)
-"""Patterns in the making that are kept of each group, at first and after rounds that found nothing."""
-EXACT = 20_000
-"""Patterns that may be better than those of the widest beam, at most, that are all built."""
+BEAM = 12
+"""Patterns in the making that are kept of each group."""
 CUTS, LOT = 4, 40
 """Cuts of a class that join at once, and tasks of the largest lots, at most."""
 EXCEEDED = 1e-4
@@ -89,42 +87,21 @@ class Oracle(Protocol):
             weight: Weight of traffic.
         """
 
-    def widen(self) -> bool:
-        """Look for patterns harder; False if that cannot be."""
 
-
-@attrs.define
+@attrs.frozen
 class Implicit:
     """All patterns, without a list of them."""
 
     builder: PatternBuilder
-    beam: int = BEAMS[0]
-    exact: bool = False
 
     def __call__(self, price: Floats, weight: float) -> tuple[Floats, Patterns]:
-        """Bounds from the tables, and patterns from a beam; in the end bounds from all patterns that may be better."""
-        tables = self.builder.tables(price, weight, fine=self.beam > BEAMS[0])
+        """Bounds from the tables, and patterns from a beam."""
+        tables = self.builder.tables(price, weight, fine=False)
         highest = self.builder.highest(tables, weight)
         nothing = np.full(len(highest), -np.inf)
-        found = self.builder.build(price, weight, nothing, tables, most=self.beam, beam=True)
+        found = self.builder.build(price, weight, nothing, tables, most=BEAM, beam=True)
         assert found is not None  # a beam is never too wide
-        if not self.exact:
-            return highest, found
-        best = np.full(len(highest), -np.inf)
-        np.maximum.at(best, found.group, weight * found.worth - found.cost(price))
-        better = self.builder.build(price, weight, best, tables, most=EXACT, beam=False)
-        if better is None:
-            return highest, found
-        np.maximum.at(best, better.group, weight * better.worth - better.cost(price))
-        return best + ROUNDING, joined([found, better], len(price))
-
-    def widen(self) -> bool:
-        """Keep more patterns in the making."""
-        if self.beam == BEAMS[-1]:
-            self.exact, before = True, self.exact
-            return not before
-        self.beam = BEAMS[BEAMS.index(self.beam) + 1]
-        return True
+        return highest, found
 
 
 @attrs.frozen
@@ -147,10 +124,6 @@ class Listed:
         highest = np.full(self.groups, -1e6)
         highest[each.group[rows]] = above[rows]
         return highest, Patterns(every=each.every[rows], group=each.group[rows], worth=each.worth[rows])
-
-    def widen(self) -> bool:
-        """All were looked at."""
-        return False
 
     def above(self, price: Floats, weight: float) -> Floats:
         """Worth of each pattern above the prices of its tasks.
@@ -206,7 +179,7 @@ def generate(
         if best is None or best.value <= enough or budget.spent:
             break
         closed = best.value <= value + CLOSE
-        if (closed or not fresh) and not master.cut() and (closed or not oracle.widen()):
+        if (closed or not fresh) and not master.cut():
             break
     return best, master.columns()
 

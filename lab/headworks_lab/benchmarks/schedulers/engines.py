@@ -59,7 +59,6 @@ ENGINES: dict[str, Engines] = {
         "patterns listed in full": (f"{EXACT}.patterns.PatternBuilder.everything", lambda *_: None),
         "patterns priced by tables": (f"{EXACT}.placement._Search._search", lambda *_: False),
         "lists up to a target": (f"{EXACT}.placement._Search._approach", lambda *_: False),
-        "wider beams": (f"{EXACT}.pricing.Implicit.widen", lambda *_: False),
         "programs of the relaxation's columns": (f"{EXACT}.placement._Search._solve_columns", lambda *_: None),
         "cuts": (f"{EXACT}.pricing._Master.cut", lambda *_: False),
         **ANNEALERS,
