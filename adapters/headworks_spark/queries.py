@@ -13,7 +13,7 @@ from headworks_spark.driver.reach import driver_of, ending_with_driver
 from headworks_spark.events.batch import LEAST
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from pyspark.sql.streaming import StreamingQuery
 
@@ -85,17 +85,23 @@ class SparkQueries:
         Raises:
             EngineEndedError: The session has ended, or places were given back.
         """
-        with self._lock, ending_with_driver(self.spark):
+        with ending_with_driver(self.spark):
             self.pause(0)
             if driver_of(self.spark).stopped():
                 raise EngineEndedError("the session has ended")
+            # Without the lock, which `close` takes: where a Connect server is gone, PySpark tries for ten minutes.
             active = {str(each.runId): each for each in self.spark.streams.active}
-            for run in sorted({*self._leases, *self._refused} - active.keys()):
-                self._forget(run)
-            for run, query in active.items():
-                if run not in self._refused and (run not in self._joined or self._joined[run].is_outdated()):
-                    self._join_query(run, query)
-            self.members = tuple(sorted(self._joined.values(), key=lambda each: each.topology.id))
+            with self._lock:
+                self.pause(0)
+                self._take_in(active)
+
+    def _take_in(self, active: Mapping[str, StreamingQuery]) -> None:
+        for run in sorted({*self._leases, *self._refused} - active.keys()):
+            self._forget(run)
+        for run, query in active.items():
+            if run not in self._refused and (run not in self._joined or self._joined[run].is_outdated()):
+                self._join_query(run, query)
+        self.members = tuple(sorted(self._joined.values(), key=lambda each: each.topology.id))
 
     def begin(self, timeout: float) -> None:
         """Look until all queries take part, or some do and the others have had time for a batch.

@@ -5,12 +5,12 @@ from __future__ import annotations
 from contextlib import ExitStack
 from functools import partial
 from html import escape
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import attrs
 
 from headworks.errors import EngineEndedError
-from headworks_spark.applications.follower import LOG, Follower
+from headworks_spark.applications.follower import LOG, PATIENCE, Follower
 from headworks_spark.discovery import NoBatchError, discover, patience
 from headworks_spark.driver.advice import refuse_mode, warnings
 from headworks_spark.driver.driver import HARD
@@ -166,7 +166,7 @@ class Connection:
         """
         lease, target = partial(self._lease, query), partial(self._handle, query)
         follower = Follower(lease, target, self._able(control), interval, on_round, samples, journal)
-        self._stack.callback(follower.stop)
+        self._stack.callback(self._end, follower)
         return follower
 
     def follow_all(
@@ -195,7 +195,7 @@ class Connection:
             EngineError: pyarrow is missing, which writes samples.
         """
         follower = Follower(self.queries, _begun, self._able(control), interval, on_round, samples, journal)
-        self._stack.callback(follower.stop)
+        self._stack.callback(self._end, follower)
         return follower
 
     def _able(self, control: Control) -> Control:
@@ -208,9 +208,14 @@ class Connection:
     def _join(self, query: StreamingQuery, name: str, places: Places) -> SparkTarget:
         return self._handle(query, places, 0.0, name)
 
+    def _end(self, follower: Follower[Any]) -> None:
+        # A round may hang in a call of the user's session, which tries for ten minutes where a Connect server is gone.
+        follower.stop(PATIENCE if driver_of(self.spark).answers() else 0.0)
+
     def close(self) -> None:
         """Leave every task to Spark. Idempotent; raises nothing: what fails, as where the driver is gone, is logged."""
         try:
+            driver_of(self.spark).leave()
             self._stack.close()
         except Exception as error:  # noqa: BLE001 - it would take the place of what the user's block raised
             LOG.warning("the connection was closed, and not all of it could be taken back: %s", error)

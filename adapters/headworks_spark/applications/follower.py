@@ -28,6 +28,8 @@ HANGS = 600.0
 """Seconds after which a round is taken to hang, unless earlier ones took a fifth of it: if larger, tasks keep the
 places of a loop that hangs longer; if smaller, a round that waits for a long batch loses the places meanwhile."""
 
+PATIENCE = 60.0
+"""Seconds that the round that runs may take to end when its follower is stopped."""
 LOOK = 5.0
 """Seconds between two looks for the end of a query whose first batch is waited for."""
 
@@ -103,7 +105,7 @@ class Follower(Generic[P]):
         """True while there may be another round."""
         return self._thread.is_alive() and not self._ended.is_set()
 
-    def stop(self, timeout: float = 60.0) -> None:
+    def stop(self, timeout: float = PATIENCE) -> None:
         """End after the round that runs, and leave every task to Spark. Idempotent.
 
         A hanging plugin is waited for `timeout` seconds; what it decides later is not carried out.

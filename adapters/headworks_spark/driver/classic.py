@@ -125,6 +125,9 @@ class Classic:
             return True
         return False
 
+    def leave(self) -> None:
+        """See `Driver.leave`: they do so in any case."""
+
     def level(self) -> str:
         """See `Driver.level`."""
         return HARD if _is_ours(self._scala.taskScheduler()) else NONE

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import copy
 import json
+import logging
 import re
 import uuid
+import weakref
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from headworks.errors import EngineError
+from headworks.errors import EngineEndedError, EngineError
 from headworks_spark.driver.driver import Trigger
 from headworks_spark.driver.operators import PlanNode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+LOG = logging.getLogger("headworks.spark")
 CALL = "headworks.spark/call"
 """Type of the messages that are the jar's: words as a JSON list, a call's name before what it is given."""
 ORDERS = frozenset({"PlacementTable.replace", "TableLease.clear", "TableLease.drop", "TableLease.grant"})
@@ -30,10 +34,18 @@ WAIT = 2.0
 """Seconds that a call waits for the first event: each is a query in the server's list."""
 LINGER = 0.5
 """Seconds that it then waits for others, unless the end of a stage, a job or a micro-batch comes first."""
+TRIES = 300
+"""Times that a call is made again where the server is not reached: ten minutes, as PySpark's own."""
+PAUSE = 2_000
+"""Milliseconds between two of them at most: so long may one that is not to be made again any more take to end."""
+LEFT: weakref.WeakSet[Any] = weakref.WeakSet()
+"""Sessions whose calls are made once: a connection to them was closed, and none was made since."""
 CUT_OFF = re.compile("CANCELED|Interrupted")
 """Said of a call that a client ended with all others, as `interruptAll` does."""
 SAID = re.compile(r"Headworks: ([^\n]*)")
 """A sentence of the jar's in an error of Spark's."""
+ENDED = re.compile("SESSION_CHANGED|SESSION_CLOSED|NO_ACTIVE_SESSION")
+"""Said of a session that the server does not have any more: another one answers there, for example."""
 NO_JAR = (
     "this Connect server has no jar of Headworks's: start it on a standalone cluster, YARN or Kubernetes with the two "
     "options that `headworks spark jar` prints"
@@ -90,8 +102,13 @@ class ConnectEvents:
 
     def __init__(self, driver: Connect, capacity: int) -> None:
         """Hear the events of this session's queries from now on."""
-        self._driver, self._id, self._takes, self.dropped = driver, str(uuid.uuid4()), 0, 0
-        driver.call("ConnectSession.listen", self._id, capacity)
+        self._driver, self._id, self._capacity = driver, str(uuid.uuid4()), capacity
+        self._closed, self.dropped = False, 0
+        self._listen()
+
+    def _listen(self) -> None:
+        self._takes = 0
+        self._driver.call("ConnectSession.listen", self._id, self._capacity)
 
     def take(self) -> list[str]:
         """See `Events.take`."""
@@ -102,15 +119,25 @@ class ConnectEvents:
         except failures as error:
             if CUT_OFF.search(str(error)):
                 return []
+            if not self._driver.left:
+                LOG.warning("events of this Spark session are heard no more: %s", error)
             raise
         if answer is None:
-            raise EngineError("the Connect server took this client for dead, and hears no events for it: connect again")
+            self._hear_again()
+            return []
         self._takes += 1
         text, self.dropped = answer
         return list(text.splitlines())
 
+    def _hear_again(self) -> None:
+        """Listen anew: the server forgot the queue, as nobody took from it for minutes, or as it was closed."""
+        if not self._closed:
+            LOG.warning("the Connect server was not reached for minutes, whose events are lost: they are heard again")
+            self._listen()
+
     def close(self) -> None:
         """See `Events.close`."""
+        self._closed = True
         # Where the server is gone, the queue is, too.
         with contextlib.suppress(*self._driver.failures):
             self._driver.call("ConnectSession.deafen", self._id)
@@ -162,6 +189,15 @@ class Connect:
                 raise refusal from None
             raise
 
+    @property
+    def left(self) -> bool:
+        """True from `leave` to the next `listen`."""
+        return self._spark in LEFT
+
+    def leave(self) -> None:
+        """See `Driver.leave`."""
+        LEFT.add(self._spark)
+
     def answers(self) -> bool:
         """Ask the server for the level."""
         with contextlib.suppress(*self.failures):
@@ -202,6 +238,7 @@ class Connect:
 
     def listen(self, capacity: int) -> ConnectEvents:
         """See `Driver.listen`."""
+        LEFT.discard(self._spark)
         return ConnectEvents(self, capacity)
 
     def sizes(self) -> ConnectSizes:
@@ -234,6 +271,11 @@ def _refusal(error: Exception) -> EngineError | None:
     text = str(error)
     if said := SAID.search(text):
         return EngineError(said[1])
+    if ENDED.search(text):
+        return EngineEndedError(
+            "the session has ended, as where its Connect server was started anew, and its queries with it: "
+            "make another session, start them there, and connect to it"
+        )
     return EngineError(NO_JAR) if "NO_HANDLER_FOR_EXTENSION" in text or "No handler found for ext" in text else None
 
 
@@ -244,17 +286,31 @@ def _message(text: str) -> Any:
     return Message(type_url=CALL, value=text.encode())
 
 
+def _client(spark: Any) -> Any:
+    """The client of a session, with tries of its own: those of the user's calls stay as they are."""
+    # PySpark's Connect is optional: who calls this has it.
+    from pyspark.sql.connect.client.retries import DefaultPolicy
+
+    class Patience(DefaultPolicy):  # type: ignore[misc, unused-ignore]
+        def can_retry(self, e: BaseException) -> bool:
+            return spark not in LEFT and bool(super().can_retry(e))
+
+    client = copy.copy(spark.client)
+    client.set_retry_policies([Patience(max_retries=TRIES, max_backoff=PAUSE)])
+    return client
+
+
 def _order(spark: Any, text: str) -> None:
     # PySpark's Connect is optional: who calls this has it.
     from pyspark.sql.connect.proto import Command
 
-    spark.client.execute_command(Command(extension=_message(text)))
+    _client(spark).execute_command(Command(extension=_message(text)))
 
 
 def _ask(spark: Any, text: str) -> str:
     # PySpark's Connect is optional: who calls this has it.
     from pyspark.sql.connect.proto import Plan, Relation
 
-    table = spark.client.to_table(Plan(root=Relation(extension=_message(text))), {})[0]
+    table = _client(spark).to_table(Plan(root=Relation(extension=_message(text))), {})[0]
     answer: str = table.column(0)[0].as_py()
     return answer

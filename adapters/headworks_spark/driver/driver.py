@@ -82,6 +82,9 @@ class Driver(Protocol):
     def answers(self) -> bool:
         """False if the driver is gone."""
 
+    def leave(self) -> None:
+        """Let calls fail at once where the driver is gone, those that try for longer too, until the next `listen`."""
+
     def level(self) -> str:
         """`HARD` if it has Headworks's task scheduler, else `NONE`."""
 

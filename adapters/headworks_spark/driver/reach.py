@@ -33,6 +33,8 @@ def ending_with_driver(spark: Any) -> Iterator[None]:
     driver = driver_of(spark)
     try:
         yield
+    except EngineEndedError:
+        raise
     except driver.failures as error:
         if driver.stopped():
             raise EngineEndedError("the session has ended") from error

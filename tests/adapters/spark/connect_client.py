@@ -9,6 +9,7 @@ import time
 from typing import Any
 
 from pyspark.sql import SparkSession
+from pyspark.sql.connect.client.retries import DefaultPolicy
 
 import headworks_spark
 from headworks.control.guards import Guards
@@ -100,20 +101,46 @@ def moved(spark: Any) -> None:
     spark.stop()
 
 
-def followed(spark: Any) -> None:
-    """One query that a scheduler of Headworks's own follows, and then the death of this process."""
-    query = start(spark, "followed")
-    connection = headworks_spark.connect(spark)
+def follow(follow: Any, *query: Any) -> Any:
+    """A follower with a scheduler of Headworks's own, which has done a round."""
     control = Control(scheduler="even", engine="spark", window=0.5, limits=Limits(slowdown=None))
-    follower = connection.follow(query, control, interval=0.5)
+    follower = follow(*query, control, interval=0.5)
     while follower.last is None or follower.last.outcome not in ("executed", "unchanged"):
         assert follower.alive
         time.sleep(0.1)
     say(outcome=follower.last.outcome)
-    follower.stop()
+    return follower
+
+
+def followed(spark: Any) -> None:
+    """One query that is followed, and then the death of this process."""
+    query = start(spark, "followed")
+    connection = headworks_spark.connect(spark)
+    follow(connection.follow, query).stop()
     place(connection, query, [HOSTS[:1]])
     sys.stdin.readline()
     os._exit(9)
+
+
+def bereft(spark: Any) -> None:
+    """A client whose server dies while its queries are followed: its connection is closed then."""
+    query = start(spark, "bereft")
+    with headworks_spark.connect(spark) as connection:
+        followers = [follow(connection.follow, query), follow(connection.follow_all)]
+        sys.stdin.readline()
+    say(alive=[each.alive for each in followers])
+    os._exit(0)  # PySpark itself tries to reach the server for ten minutes at the end of a process
+
+
+def returned(spark: Any) -> None:
+    """A client whose server dies, and another one comes in its place."""
+    # PySpark's own calls, too, are to find the other one soon.
+    spark.client.set_retry_policies([DefaultPolicy(max_retries=1000, max_backoff=1000)])
+    with headworks_spark.connect(spark) as connection:
+        follower = follow(connection.follow, start(spark, "returned"))
+        while follower.alive or not connection.recorder.failures:
+            time.sleep(0.1)
+        say(outcome=follower.last.outcome, failures=connection.recorder.failures)
 
 
 def strange(spark: Any) -> None:
@@ -139,12 +166,29 @@ def curious(spark: Any) -> None:
     query.stop()
     heard = [json.loads(each)["Event"] for each in events.take() + events.take()]
     say(heard=sorted({each for each in heard if "Executor" not in each}))
+    say(heard=heard_again(spark, driver.listen(1000)))
     say(settings=[driver.setting(name, "") for name in ("spark.connect.authenticate.token", "spark.master")])
     spark.stop()
     try:
         headworks_spark.connect(spark)
     except EngineError as error:
         say(refused=str(error))
+
+
+def heard_again(spark: Any, events: Any) -> list[str]:
+    """Kinds of events that are heard once the server has forgotten the queue, as if nobody took from it for minutes."""
+    forgotten = False
+    events._driver.call("ConnectSession.deafen", events._id)
+    while not forgotten:
+        takes = events._takes
+        events.take()
+        forgotten = events._takes <= takes
+    query, heard = start(spark, "again"), set[str]()
+    while "SparkListenerJobEnd" not in heard:
+        heard |= {json.loads(each)["Event"] for each in events.take()}
+    query.stop()
+    events.close()
+    return sorted(each for each in heard if each.startswith("SparkListenerJob"))
 
 
 def pipeline(server: str) -> None:
@@ -177,4 +221,5 @@ if __name__ == "__main__":
         pipeline(sys.argv[1])
     else:
         session = SparkSession.builder.remote(sys.argv[1]).getOrCreate()
-        {"moved": moved, "followed": followed, "strange": strange, "curious": curious}[sys.argv[2]](session)
+        programs = (moved, followed, bereft, returned, strange, curious)
+        next(each for each in programs if each.__name__ == sys.argv[2])(session)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import json
 import os
@@ -90,37 +91,41 @@ class Server:
 
 
 @pytest.fixture(scope="module")
-def server(java: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A server with the jar, a token, and three executors of two cores."""
+def workers(java: None) -> Iterator[LocalSpark]:
+    """Three of two cores, with room for another server's executor of one core."""
     if spark_home().version.startswith("3."):
         pytest.skip("needs the Connect of Spark 4")
-    folder = tmp_path_factory.mktemp("connect")
+    specs = tuple(attrs.evolve(each, memory_mb=1400) for each in worker_specs((3, 2, 2)))
+    with LocalSpark(specs, timeout=PATIENCE) as cluster:
+        yield cluster
+
+
+@contextlib.contextmanager
+def serving(workers: LocalSpark, folder: Path, **own: str) -> Iterator[Server]:
+    """A server with the jar and a token, whose settings are `SETTINGS` but for some, which have `_` for a dot."""
     logs = folder / "events"
-    logs.mkdir()
+    logs.mkdir(parents=True)
     conf = SETTINGS | {"spark.eventLog.dir": logs.as_uri(), "spark.sql.warehouse.dir": str(folder / "warehouse")}
+    conf |= {name.replace("_", "."): value for name, value in own.items()}
     options = [word for name, value in conf.items() for word in ("--conf", f"{name}={value}")]
     jar = str(scheduler_jar(spark_home()))
     program = str(spark_home().path / "bin" / "spark-submit")
-    with LocalSpark(worker_specs((2, 2, 2)), timeout=PATIENCE) as cluster:
-        command = [
-            program,
-            "--class",
-            SERVER,
-            "--master",
-            cluster.master_url,
-            "--jars",
-            jar,
-            *options,
-            "spark-internal",
-        ]
-        env = os.environ | {"PYSPARK_PYTHON": sys.executable}
-        with (folder / "said").open("w") as said:
-            process = subprocess.Popen(command, env=env, stdout=said, stderr=said, cwd=folder)
-        try:
-            yield Server(process.pid, port_of(process, folder / "said"), logs)
-        finally:
-            process.terminate()
-            process.wait(PATIENCE)
+    command = [program, "--class", SERVER, "--master", workers.master_url, "--jars", jar, *options, "spark-internal"]
+    env = os.environ | {"PYSPARK_PYTHON": sys.executable}
+    with (folder / "said").open("w") as said:
+        process = subprocess.Popen(command, env=env, stdout=said, stderr=said, cwd=folder)
+    try:
+        yield Server(process.pid, port_of(process, folder / "said"), logs)
+    finally:
+        process.terminate()
+        process.wait(PATIENCE)
+
+
+@pytest.fixture(scope="module")
+def server(workers: LocalSpark, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server of three executors of two cores."""
+    with serving(workers, tmp_path_factory.mktemp("connect")) as server:
+        yield server
 
 
 def port_of(process: subprocess.Popen[bytes], said: Path) -> int:
@@ -138,6 +143,13 @@ def until(look: Any) -> Any:
         assert time.monotonic() < deadline
         time.sleep(0.2)
     return found
+
+
+def client(server: Server, what: str) -> subprocess.Popen[str]:
+    """A client that runs, and waits for a line."""
+    command = [sys.executable, str(CLIENT), server.url(), what]
+    env = os.environ | {"PYTHONPATH": str(CLIENT.parents[2])}
+    return subprocess.Popen(command, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
 def run(server: Server, what: str, *words: str) -> list[dict[str, Any]]:
@@ -169,9 +181,7 @@ def test_a_query_is_moved_three_times_and_loses_no_row(server: Server, moved: li
 
 
 def test_two_clients_and_the_death_of_one(server: Server) -> None:
-    command = [sys.executable, str(CLIENT), server.url(), "followed"]
-    env = os.environ | {"PYTHONPATH": str(CLIENT.parents[2])}
-    with subprocess.Popen(command, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as dying:
+    with client(server, "followed") as dying:
         assert dying.stdout is not None
         followed, asked = (json.loads(dying.stdout.readline()) for _ in range(2))
         assert followed["outcome"] in ("executed", "unchanged")
@@ -194,13 +204,34 @@ def test_two_clients_and_the_death_of_one(server: Server) -> None:
     until(lambda: any(len({host for _, _, host in tasks}) > 1 for tasks in after(server, asked["id"], died)))
 
 
+def test_a_server_that_dies_and_one_in_its_place(workers: LocalSpark, tmp_path: Path) -> None:
+    """PySpark's own calls try for ten minutes, and each of a connection that is closed would do so."""
+    one = contextlib.ExitStack()
+    with one, serving(workers, tmp_path / "first", spark_cores_max="1") as server:
+        bereft, returned = (one.enter_context(client(server, name)) for name in ("bereft", "returned"))
+        for each in (bereft, bereft, returned):
+            assert each.stdout is not None
+            assert json.loads(each.stdout.readline())["outcome"] in ("executed", "unchanged")
+        psutil.Process(server.pid).kill()
+        said, _ = bereft.communicate("close\n", timeout=PATIENCE)
+        assert (bereft.returncode, json.loads(said)) == (0, {"alive": [False, False]})
+        port = str(server.port)
+        with serving(workers, tmp_path / "second", spark_cores_max="1", spark_connect_grpc_binding_port=port):
+            said, _ = returned.communicate(timeout=PATIENCE)
+        assert returned.returncode == 0
+        told = json.loads(said)
+        assert told["outcome"] == "ended"
+        assert "cannot be heard any more" in told["failures"][-1]
+
+
 def after(server: Server, query: str, batch: int) -> list[list[list[Any]]]:
     return [tasks for number, tasks in server.batches(query).items() if number > batch]
 
 
 def test_a_client_hears_nothing_of_others_and_is_told_no_secret(server: Server) -> None:
-    heard, told, refused = run(server, "curious")
+    heard, again, told, refused = run(server, "curious")
     assert heard == {"heard": []}
+    assert again == {"heard": ["SparkListenerJobEnd", "SparkListenerJobStart"]}
     assert told["settings"][0] == ""
     assert told["settings"][1].startswith("spark://")
     assert "was stopped" in refused["refused"]
