@@ -212,6 +212,16 @@ def metric_reference() -> Iterator[str]:
     yield _table("metric | labels | kind | meaning | stability", rows)
 
 
+def spark_members() -> Iterator[str]:
+    """Every private class of Spark that the jar needs, as tests on Spark find them in its byte code."""
+    lines = (ROOT / "tests" / "adapters" / "spark" / "private_members.txt").read_text(encoding="utf-8").splitlines()
+    found = (
+        (part, name, [each.replace("<init>", "new") for each in more]) for part, name, *more in map(str.split, lines)
+    )
+    rows = (f"{part} | `{name}` | {', '.join(f'`{each}`' for each in more)}" for part, name, more in found)
+    yield _table("part | class | members", rows)
+
+
 def _cell(text: str) -> str:
     """A text in a cell: Markdown's dialects differ in how they escape the mark between cells, not in HTML."""
     return re.sub(r"`([^`]*\|[^`]*)`", lambda code: f"<code>{html.escape(code[1])}</code>", text).replace("|", "&#124;")
@@ -236,6 +246,7 @@ REFERENCES: dict[str, Callable[[], Iterator[str]]] = {
     "rules": rules,
     "rooms": room_reference,
     "schedulers": scheduler_reference,
+    "spark-members": spark_members,
 }
 
 

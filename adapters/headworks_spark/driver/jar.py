@@ -21,6 +21,7 @@ from headworks.errors import EngineError, how_to_install
 from headworks_local.java import BRIEF, find_java
 from headworks_local.lifetime import environment
 from headworks_local.private_files import cache_folder
+from headworks_spark.driver.members import members
 
 if TYPE_CHECKING:
     from headworks_local.java import Java
@@ -31,6 +32,8 @@ SERVICE = "META-INF/services/org.apache.spark.scheduler.ExternalClusterManager"
 """Entry by which Java's ServiceLoader, and so Spark, finds the cluster manager in the jar."""
 BUILT = "META-INF/headworks/spark"
 """Entry with the version of Spark that it was compiled against: under another one it places nothing, and says so."""
+MEMBERS = "META-INF/headworks/members"
+"""Entry with the classes and members of Spark that it needs: where one is missing, likewise."""
 MANAGER = "headworks.spark.ClusterManager"
 """The class that Spark asks for the task scheduler of master URLs that begin with `local-cluster-hw://`."""
 OPTIONAL_MANAGERS = {
@@ -58,6 +61,11 @@ class SparkHome:
     def jars(self) -> tuple[Path, ...]:
         """Its jars, by name."""
         return tuple(sorted((self.path / "jars").glob("*.jar")))
+
+    @property
+    def own_jars(self) -> tuple[Path, ...]:
+        """Those that are Spark's own, and not its dependencies'."""
+        return tuple(jar for jar in self.jars if jar.name.startswith("spark-"))
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -121,7 +129,7 @@ def scheduler_jar(home: SparkHome, *, cache: Path | None = None, java: Java | No
             classes.mkdir()
             _compile(home, java or find_java(home.java), sources, classes)
             managers = (MANAGER, *(OPTIONAL_MANAGERS[part] for part in home.parts))
-            _pack(classes, managers, home.version, Path(folder, name)).replace(jar)
+            _pack(classes, managers, home, Path(folder, name)).replace(jar)
     return jar
 
 
@@ -142,10 +150,13 @@ def _compile(home: SparkHome, java: Java, sources: list[Path], classes: Path) ->
         )
 
 
-def _pack(classes: Path, managers: tuple[str, ...], version: str, jar: Path) -> Path:
+def _pack(classes: Path, managers: tuple[str, ...], home: SparkHome, jar: Path) -> Path:
     with zipfile.ZipFile(jar, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr(SERVICE, "".join(f"{manager}\n" for manager in managers))
-        archive.writestr(BUILT, f"{version}\n")
-        for each in sorted(classes.rglob("*.class")):
+        archive.writestr(BUILT, f"{home.version}\n")
+        compiled = sorted(classes.rglob("*.class"))
+        needed = members((each.read_bytes() for each in compiled), home.own_jars)
+        archive.writestr(MEMBERS, "".join(f"{each}\n" for each in needed))
+        for each in compiled:
             archive.write(each, each.relative_to(classes).as_posix())
     return jar

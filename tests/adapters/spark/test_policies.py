@@ -8,6 +8,7 @@ import random
 import re
 import subprocess
 import sys
+import zipfile
 from fractions import Fraction
 from pathlib import Path
 from statistics import median
@@ -241,6 +242,28 @@ def test_an_unknown_policy_is_named_and_spark_goes_on(
     said = [line for line in log.said.splitlines() if "spark.headworks.policy" in line]
     assert len(said) == 1
     assert "is 'fastest', and policies are [binpack, balance, even-state]" in said[0]
+    assert sum(each["Event"] == "SparkListenerTaskEnd" for each in log.events) >= 18
+
+
+LOOK = "dequeueTaskHelper"
+"""A method of Spark that the jar overrides."""
+
+
+def test_under_a_spark_that_lacks_a_method_of_the_list_nothing_is_placed(
+    cluster_of_three: LocalSpark, tmp_path: Path, two_jobs: str
+) -> None:
+    """The method has another name in this build: Spark alone goes on, and would never ask for a task that waits."""
+    place = "org/apache/spark/scheduler/TaskSetManager.class"
+    (jar,) = (each for each in spark_home().own_jars if each.name.startswith("spark-core_"))
+    altered = tmp_path / "altered" / place
+    altered.parent.mkdir(parents=True)
+    with zipfile.ZipFile(jar) as archive:
+        altered.write_bytes(archive.read(place).replace(LOOK.encode(), LOOK[::-1].encode()))
+    path = ("--driver-class-path", str(tmp_path / "altered"))
+    log = submitted(cluster_of_three, tmp_path / "log", "binpack", *path, two_jobs)
+    (said,) = (line for line in log.said.splitlines() if "Headworks" in line)
+    assert "Headworks places no task" in said
+    assert f"lacks [org.apache.spark.scheduler.TaskSetManager.{LOOK}]" in said
     assert sum(each["Event"] == "SparkListenerTaskEnd" for each in log.events) >= 18
 
 

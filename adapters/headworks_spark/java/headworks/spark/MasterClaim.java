@@ -46,6 +46,12 @@ public final class MasterClaim {
         return claimed != null || own.startsWith(ClusterManager.PREFIX);
     }
 
+    /** The part of the jar for the cluster of an application; "" if it needs no more than the core. */
+    static String part(SparkContext context) {
+        String own = context.conf().get(MASTER);
+        return own.equals(YARN) ? YARN : own.startsWith(KUBERNETES) ? "kubernetes" : "";
+    }
+
     /** Put the application's own URL back, if it was claimed. */
     public static void restore(SparkContext context) {
         String own = (String) CLAIMED.remove(context);

@@ -5,6 +5,7 @@ import java.io.InputStream;
 import java.io.InputStreamReader;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Set;
 import org.apache.spark.SparkContext;
 import org.apache.spark.api.plugin.DriverPlugin;
 import org.apache.spark.api.plugin.ExecutorPlugin;
@@ -35,18 +36,31 @@ public final class PlacementPlugin implements SparkPlugin {
     /** Claims the master URL. */
     public static final class Driver implements DriverPlugin {
         public Map<String, String> init(SparkContext context, PluginContext plugin) {
-            String built = built();
-            if (!built.equals(context.version())) {
-                LOG.warn("Headworks places no task: its jar is for Spark " + built + ", and this is " + context.version()
-                    + "; `headworks spark jar` beside this Spark writes one for it");
-            } else if (!MasterClaim.claim(context)) {
-                LOG.warn("Headworks places no task under " + context.master()
-                    + ": its task scheduler runs on standalone clusters, on YARN and on Kubernetes");
-            } else {
+            String refusal = refusal(context);
+            if (refusal == null) {
                 ConnectCalls.open(context.conf());
+            } else {
+                LOG.warn("Headworks places no task" + refusal);
             }
             return new HashMap<String, String>();
         }
+    }
+
+    /** Why Spark schedules as if it were alone; null if it does not. */
+    private static String refusal(SparkContext context) {
+        String built = built();
+        if (!built.equals(context.version())) {
+            return ": its jar is for Spark " + built + ", and this is " + context.version()
+                + "; `headworks spark jar` beside this Spark writes one for it";
+        }
+        Set<String> missing = SparkMembers.missing("core");
+        missing.addAll(SparkMembers.missing(MasterClaim.part(context)));
+        if (!missing.isEmpty()) {
+            return ": this Spark " + built + " is another build than that of its jar, and lacks " + missing
+                + "; `headworks spark jar` beside this Spark writes one for it";
+        }
+        return MasterClaim.claim(context) ? null : " under " + context.master()
+            + ": its task scheduler runs on standalone clusters, on YARN and on Kubernetes";
     }
 
     /** The version of Spark that this jar was compiled against. */
