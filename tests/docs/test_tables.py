@@ -140,6 +140,18 @@ def test_readme_says_what_the_cells_of_storm_say():
     assert "It lost in two." in said
 
 
+def test_the_rows_of_several_queries_are_cells_of_spark_and_their_ratios_are_right():
+    page = (ROOT / "docs" / "results.md").read_text().partition("### Several queries")[2]
+    rows = [line.split("|")[1:-1] for line in page.splitlines() if re.match(r"\| \d+ \| \d \|", line)]
+    assert len(rows) == 4
+    for row in rows:
+        cell = CELLS["spark"][int(row[0]) - 1]
+        assert (int(row[1]), float(row[2].strip(" %")) / 100, float(row[4])) == (cell.topologies, cell.load, cell.rate)
+        assert row[3].strip() == "/".join(f"{cpu / 100:.0f}" for cpu in cell.nodes)
+        if "-" not in row[7]:
+            assert float(row[7]) == pytest.approx(number(row[6]) / number(row[5]), abs=0.01)
+
+
 def test_the_cells_of_spark_are_those_of_the_benchmark_and_their_ratios_are_right():
     page = (ROOT / "docs" / "results.md").read_text()
     cells = [each for each in CELLS["spark"] if each.topologies == 1]
