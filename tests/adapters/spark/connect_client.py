@@ -9,7 +9,6 @@ import time
 from typing import Any
 
 from pyspark.sql import SparkSession
-from pyspark.sql.connect.client.retries import DefaultPolicy
 
 import headworks_spark
 from headworks.control.guards import Guards
@@ -134,6 +133,9 @@ def bereft(spark: Any) -> None:
 
 def returned(spark: Any) -> None:
     """A client whose server dies, and another one comes in its place."""
+    # Tests read this module where Connect is not installed.
+    from pyspark.sql.connect.client.retries import DefaultPolicy
+
     # PySpark's own calls, too, are to find the other one soon.
     spark.client.set_retry_policies([DefaultPolicy(max_retries=1000, max_backoff=1000)])
     with headworks_spark.connect(spark) as connection:
