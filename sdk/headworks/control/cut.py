@@ -33,9 +33,7 @@ class Cut:
 
     Attributes:
         left: Whether a move is still made, bool (k,).
-        crowded: Amounts beyond the limits of nodes that were added by taking moves out. `cost`: traffic likewise.
         before: Nodes that the tasks leave, int64 (k,). `after`: nodes that they come to, -1 for none.
-        total: All traffic, in units.
     """
 
     def __init__(self, request: Request, plan: Plan, moved: Sequence[str]) -> None:
@@ -49,17 +47,14 @@ class Cut:
         node_of = problem.node_of(plan.assignment)
         self.left: Bools = np.ones(len(moved), dtype=bool)
         self.before, self.after = problem.current[self._tasks], node_of[self._tasks]
-        self.total, self.crowded, self.cost = problem.traffic.total, 0.0, 0
         self._used = problem.used(node_of)
         # No part of a plan fills a node beyond the headroom that is asked for, or the plan as a whole keeps.
         roomy = problem.capacity.copy()
         roomy[:, 0] *= request.limits.fill or 1.0
         self._limit = np.maximum(roomy, self._used)
-        rows = [problem.traffic.of_task(task, node_of, problem.m) for task in self._tasks.tolist()]
-        self._near = np.array([[row[at] for row, at in zip(rows, ends, strict=True)] for ends in self._ends()])
-
-    def _ends(self) -> tuple[list[int], list[int]]:
-        return self.before.tolist(), self.after.tolist()
+        ends = zip(self._tasks.tolist(), self.before.tolist(), self.after.tolist(), strict=True)
+        near = [problem.traffic.of_task(task, node_of, problem.m)[[before, after]] for task, before, after in ends]
+        self._near = np.array(near, dtype=np.int64).reshape(-1, 2).T.copy()
 
     def crowds(self) -> Floats:
         """Amounts beyond the limits of nodes that taking each move out adds, as parts of capacity, float64 (k,)."""
@@ -86,8 +81,6 @@ class Cut:
 
     def take_out(self, move: int) -> None:
         """Leave a task where it runs."""
-        self.crowded += float(self.crowds()[move])
-        self.cost += int(self.costs()[move])
         self.left[move] = False
         here, there = int(self.before[move]), int(self.after[move])
         needs = self._problem.demand[self._tasks[move]]
@@ -101,9 +94,13 @@ class Cut:
     def _pairs(self, task: int) -> Ints:
         """Traffic that a task exchanges with each other one, both ways, in units, int64 (n,)."""
         traffic, found = self._problem.traffic, np.zeros(self._problem.n, dtype=np.int64)
-        for a0, a1, b0, b1, rate in traffic.blocks:
-            found[b0:b1] += rate * (a0 <= task < a1)
-            found[a0:a1] += rate * (b0 <= task < b1)
+        blocks = traffic.blocks
+        sends = (blocks.source_start <= task) & (task < blocks.source_stop)
+        receives = (blocks.target_start <= task) & (task < blocks.target_stop)
+        for at in np.flatnonzero(sends).tolist():
+            found[blocks.target_start[at] : blocks.target_stop[at]] += blocks.rate[at]
+        for at in np.flatnonzero(receives).tolist():
+            found[blocks.source_start[at] : blocks.source_stop[at]] += blocks.rate[at]
         row = slice(int(traffic.symmetric.indptr[task]), int(traffic.symmetric.indptr[task + 1]))
         found[traffic.symmetric.indices[row]] += traffic.symmetric.rate[row]
         found[task] = 0

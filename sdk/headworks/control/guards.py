@@ -266,10 +266,16 @@ def _trial(done: Round, guards: Guards, windows: tuple[Window, ...]) -> Trial | 
         round=done.number,
         before=None if guards.goal == "load" else measure(done.request, guards.goal),
         windows=windows,
-        asked=done.plan.assignment,
+        asked=_carried_out(done.request, done.plan, done),
         undo=done.receipt.undo,
         undo_parallelism=done.receipt.undo_parallelism,
     )
+
+
+def _carried_out(request: Request, plan: Plan, done: Round) -> FrozenMap[str, Slot]:
+    """The assignment with each task that was not moved where it runs: the same part of a plan is not tried again."""
+    stays = {task: request.assignment[task] for task in done.dropped if task in request.assignment}
+    return FrozenMap({**plan.assignment, **stays})
 
 
 def judged_by_load(request: Request, plan: Plan) -> bool:
@@ -358,40 +364,13 @@ def wait_reason(
     return f"the plan gains {gained:.1%} and at least {least:.1%} are asked; {len(plan.moves)} moves wait"
 
 
-def backlog_reason(request: Request, plan: Plan, memory: Memory) -> str:
-    """Reason to wait while topologies work off a backlog, "" to go on: tasks need less once it is gone.
-
-    A plan for what they need meanwhile would be followed by its way back. Overload passes by itself then. Where more is
-    completed than comes in window after window, that is how an engine counts.
-    """
-    windows = watched(Memory(), request).windows
-    batches = any(each.sequential for each in request.topologies)
-    if not windows or batches or not plan.measured or not _catches_up(windows[0]) or _is_needed(request, plan):
-        return ""
-    newest = memory.windows[-FEW:]
-    if len(newest) == FEW and all(map(_catches_up, newest)):
-        return ""
-    return (
-        f"a backlog is worked off: {windows[0].completed:.0f} tuples/s are completed and {windows[0].offered:.0f} come "
-        f"in, so tasks need more than they will; {len(plan.moves)} moves wait for {FEW - 1} rounds at most"
-    )
-
-
-def _catches_up(window: Window) -> bool:
-    return window.completed > window.offered * (1 + SAME_LOAD)
-
-
 def is_repair(request: Request, plan: Plan) -> bool:
     """Check for a plan of necessity.
 
     It places tasks, relieves a node, mends a hard constraint, or takes nodes from a topology on purpose.
     """
-    return _is_needed(request, plan) or _relieves(request, plan)
-
-
-def _is_needed(request: Request, plan: Plan) -> bool:
-    """Check for a repair whose reason does not pass by itself."""
-    return running(request).unplaced > plan.scores.unplaced or plan.starves or _mends(request, plan)
+    places = running(request).unplaced > plan.scores.unplaced
+    return places or plan.starves or _relieves(request, plan) or _mends(request, plan)
 
 
 def restarts_beside(request: Request, plan: Plan) -> int:

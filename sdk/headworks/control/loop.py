@@ -20,7 +20,6 @@ from headworks.control.forecast import CheckedFigure, Forecast, check, known_fig
 from headworks.control.guards import (
     Guards,
     Memory,
-    backlog_reason,
     given_up_reason,
     interval_reason,
     judged,
@@ -34,7 +33,6 @@ from headworks.control.guards import (
 from headworks.control.journal import Counts, NoJournal, Outcome, Round, compare_assignments, now, without_missing_tasks
 from headworks.control.knowledge import KnowledgeFile
 from headworks.control.moves_per import ALONE, MovesPer, enough, moving, within
-from headworks.control.part import needed
 from headworks.control.past import Past, later, past_of
 from headworks.control.price import foresee, measured_stops, price_reason
 from headworks.control.priorities import Draining, Priorities
@@ -355,7 +353,7 @@ class Loop:
         plan = attrs.evolve(plan, provenance=Provenance(request=digest(request)))
         if outcome is not None:
             return self._end(outcome, message, request=request, plan=plan)
-        left = self._within_bounds(request, Rechecked(plan=plan))
+        left = self._within_bounds(request, plan)
         if is_void(plan, left.dropped):
             return None
         return self._act(left, {"request": request, "plan": plan}, done="asserted")
@@ -402,8 +400,7 @@ class Loop:
             warnings = tuple(self._host.preflight(control.engine, self._target, plan)) if silent else ()
             objections = self._host.review(request, plan)
             aware = "traffic-aware" in self._host.describe(control.scheduler).capabilities
-            part = needed(request, plan, control.guards, traffic_aware=aware)
-            left = self._within_bounds(request, part, traffic_aware=aware)
+            left = self._within_bounds(request, plan, traffic_aware=aware)
         except Exception as error:  # noqa: BLE001 - and a reviewer
             return self._end("held", _say(error), verdict=verdict, request=request)
         outcome, message = judge(
@@ -414,47 +411,44 @@ class Loop:
             return self._end(outcome, message, warnings=warnings, **seen)
         if not plan.moves and not rescales:
             return self._act(Rechecked(plan=plan), seen)
-        waits, why, found = self._weigh(request, plan, part, left, aware=aware)
+        waits, why, found = self._weigh(request, plan, left, aware=aware)
         if control.shadow:  # it says what acting does, and does nothing
             said = f"{message}; the loop would wait: {why}" if why else message
             return self._end("unchanged", said, warnings=warnings, forecast=found.get("forecast"), **seen)
         return self._end(waits, why, **seen, **found) if waits else self._act(left, {**seen, **found})
 
     def _weigh(
-        self, request: Request, plan: Plan, part: Rechecked, left: Rechecked, *, aware: bool
+        self, request: Request, plan: Plan, left: Rechecked, *, aware: bool
     ) -> tuple[Outcome | None, str, dict[str, Any]]:
         """Outcome and reason of a plan that a guard holds back, None and "" for one to carry out; and the forecast.
 
         Args:
-            part: The part of it that is needed. `left`: what the bounds on moves leave of that.
+            left: What the bounds on moves leave of it.
             aware: Whether the scheduler is to lessen traffic.
         """
         guards, now = self._control.guards, self._clock()
         if stop := given_up_reason(request, plan, self._memory.repeated, most=guards.give_up):
             return "held", stop, {}
-        bounded = len(left.dropped) > len(part.dropped)
         if is_void(plan, left.dropped):
-            short = self._too_few(request, part, left) if bounded and ALONE in left.dropped.values() else ""
+            short = self._too_few(request, plan, left) if ALONE in left.dropped.values() else ""
             dropped = Receipt(dropped=left.dropped)
             return "waiting", short or f"not moved: {_some(left.dropped)}", {"receipt": dropped}
-        share = len(moving(request, left.plan)) / len(moving(request, part.plan)) if bounded else 1.0
+        share = len(moving(request, left.plan)) / len(moving(request, plan)) if left.dropped else 1.0
         wait = functools.partial(wait_reason, request, guards=guards, memory=self._memory, now=now, traffic_aware=aware)
         why = wait(plan=left.plan, part=share)
-        if not why and aware and (guards.gain is None or guards.gain > 0):
-            why = backlog_reason(request, left.plan, self._memory)
         found: dict[str, Any] = {}
         if not why and moving(request, left.plan):
             found["forecast"] = forecast = self._foresee(request, left.plan, share)
             why = price_reason(request, left.plan, guards, forecast, traffic_aware=aware)
-        if why and bounded and not wait(plan=part.plan):
-            why = f"{self._too_few(request, part, left)} ({why})"
+        if why and left.dropped and not wait(plan=plan):
+            why = f"{self._too_few(request, plan, left)} ({why})"
         return "waiting" if why else None, why, found
 
-    def _too_few(self, request: Request, part: Rechecked, left: Rechecked) -> str:
+    def _too_few(self, request: Request, plan: Plan, left: Rechecked) -> str:
         """The number of moves that a plan needs beside those that are allowed, and the next step."""
         bounds = self._control.moves_per or MovesPer()
-        most = enough(request, part.plan, bounds, today=self.past.today(self._clock()))
-        moves, may = (len(moving(request, each.plan)) for each in (part, left))
+        most = enough(request, plan, bounds, today=self.past.today(self._clock()))
+        moves, may = (len(moving(request, each)) for each in (plan, left.plan))
         return (
             f"the plan needs {moves} moves, and no part of it gains enough: "
             f"--moves-per {bounds} lets {may} through, and {most} would let all"
@@ -481,15 +475,15 @@ class Loop:
         )
         self._due = None if self._checked else due
 
-    def _within_bounds(self, request: Request, part: Rechecked, *, traffic_aware: bool = False) -> Rechecked:
-        """What the bounds on moves leave of a part of a plan; a note names the tasks that are held back."""
+    def _within_bounds(self, request: Request, plan: Plan, *, traffic_aware: bool = False) -> Rechecked:
+        """The part of a plan that the bounds on moves allow; a note names the tasks that are held back."""
         bounds, today = self._control.moves_per, self.past.today(self._clock())
         if bounds is None:
-            return part
-        left = within(request, part.plan, bounds, today=today, traffic_aware=traffic_aware)
+            return Rechecked(plan=plan)
+        left = within(request, plan, bounds, today=today, traffic_aware=traffic_aware)
         if left.dropped:
             self._notes += (f"held back: {_some(left.dropped)}",)
-        return attrs.evolve(left, dropped=FrozenMap({**part.dropped, **left.dropped}))
+        return left
 
     def _act(self, left: Rechecked, seen: dict[str, Any], done: Outcome = "executed") -> Round:
         """Carry out the part of a plan that is left, and see what came of it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import attrs
@@ -26,6 +27,8 @@ REACHED = {
     "day": "at most {most} running tasks move in 24 hours",
 }
 """Words for a bound that is reached, by its name."""
+LARGEST = 2000
+"""Moves of a plan among which those that gain most are looked for in a round: these take two seconds."""
 ALONE = "its move would do harm without those that are held back"
 """Reason of a task that the bounds would let move."""
 
@@ -72,7 +75,7 @@ def within(request: Request, plan: Plan, bounds: MovesPer, *, today: int, traffi
     """The part of a plan that bounds let be carried out in this round; each other task stays, and says why.
 
     The moves that are missed least stay undone: without them nodes are least crowded, and the least traffic is added.
-    A task whose move does harm without those stays too.
+    A task whose move does harm without those stays too. Of more than `LARGEST` moves, the last ones stay undone.
 
     Repairs are never held back: tasks that run nowhere, tasks of an overloaded node, and all moves of a plan that takes
     nodes from a topology on purpose, or that changes numbers of tasks. If fewer tasks had a slot, nodes were more
@@ -85,7 +88,10 @@ def within(request: Request, plan: Plan, bounds: MovesPer, *, today: int, traffi
     changes = plan.starves or rescaled(request, plan).topologies != request.topologies
     if changes or not moving(request, plan):
         return Rechecked(plan=plan)
-    held = _Counted(request, plan, bounds, today).held_back(traffic_aware=traffic_aware)
+    counted = _Counted(request, plan, bounds, today)
+    held = (
+        counted.first_come() if len(moving(request, plan)) > LARGEST else counted.held_back(traffic_aware=traffic_aware)
+    )
     if not held:
         return Rechecked(plan=plan)
     left = without(plan, request, held)
@@ -112,13 +118,14 @@ class _Counted:
         self._moved = sorted(moving(request, plan), key=lambda task: request.assignment[task].node not in full)
         self._bound = np.array([request.assignment[task].node not in full for task in self._moved], dtype=bool)
         self._topologies = [task.partition("/")[0] for task in self._moved]
+        self._topology = np.unique(self._topologies, return_inverse=True)[1]
         self._cut = Cut(request, plan, self._moved)
         self._bounds, self._today = bounds, today
 
     def numbers(self) -> dict[str, Ints]:
         """Moves that are counted with each move, by the name of a bound that is stated."""
         cut, counts = self._cut, self._cut.left.astype(np.int64)
-        _, topology = np.unique(self._topologies, return_inverse=True)
+        topology = self._topology
         by_topology, by_node = np.zeros(len(counts), dtype=np.int64), np.zeros(self._problem.m + 1, dtype=np.int64)
         comes = np.where(cut.after == cut.before, -1, cut.after)  # the last entry is for no node
         np.add.at(by_topology, topology, counts)
@@ -131,6 +138,26 @@ class _Counted:
             "day": np.full(len(counts), self._today + counts.sum()),
         }
         return {name: each for name, each in found.items() if getattr(self._bounds, name) is not None}
+
+    def first_come(self) -> dict[str, str]:
+        """Tasks that stay if those before them go, each with the reason; linear in the moves."""
+        held, done = dict[str, str](), Counter[tuple[str, str]]({("day", ""): self._today})
+        ids = self._problem.node_ids
+        for move, task in enumerate(self._moved):
+            before, after = int(self._cut.before[move]), int(self._cut.after[move])
+            counted = [("day", ""), ("topology", self._topologies[move])]
+            counted += [("node", ids[node]) for node in sorted({before, after} - {-1})]
+            why = next((said for kind, name in counted if (said := self._full(kind, name, done[kind, name]))), "")
+            if why and self._bound[move]:
+                held[task] = why
+            else:
+                done.update(counted)
+        return held
+
+    def _full(self, kind: str, name: str, done: int) -> str:
+        """The bound that is reached by moves that are made, in words, "" if it is not."""
+        most: int | None = getattr(self._bounds, kind)
+        return "" if most is None or done < most else REACHED[kind].format(most=most, name=name)
 
     def held_back(self, *, traffic_aware: bool) -> dict[str, str]:
         """Tasks that stay, each with the reason."""

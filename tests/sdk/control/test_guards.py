@@ -9,23 +9,32 @@ from headworks.control.guards import (
     Repeated,
     Trial,
     Window,
-    backlog_reason,
     gain,
     measure,
     regret_reason,
     remember,
     tasks_to_reassert,
     wait_reason,
-    watched,
 )
 from headworks.control.journal import Round
 from headworks.control.loop import Control, Loop
 from headworks.hooks import Description, hookimpl
-from headworks.model import Flow, FrozenMap, Limits, Metrics, Observation, Reason, Receipt, Scores, TopologySample
+from headworks.model import (
+    Flow,
+    FrozenMap,
+    Limits,
+    Metrics,
+    Observation,
+    Provenance,
+    Reason,
+    Receipt,
+    Scores,
+    TopologySample,
+)
 from headworks.model.plan import STARVED
 from headworks.plugins.host import PluginHost
 from headworks.problem import Problem
-from memory_engine import AwareJudge, Engine, Judge, Machine
+from memory_engine import Engine, Judge, Machine
 from small_requests import at, component, node, request, topology
 
 SPREAD, PACKED = [0, 1], [0, 0]
@@ -294,6 +303,17 @@ def test_a_later_plan_does_not_make_an_undone_one_forgotten():
     assert "made things worse before" in made.round().message
 
 
+def test_what_is_undone_is_the_part_that_was_carried_out():
+    made = pairs(500, 500, homes=("ab", "ab"))
+    plan = attrs.evolve(Problem.of(made).plan([0, 0, 0, 0]), provenance=Provenance(scheduler="judge"))
+    stays = plan.moves[0].task
+    receipt = Receipt(dropped=FrozenMap({stays: "held back"}))
+    done = Round(number=1, outcome="executed", request=made, plan=plan, receipt=receipt)
+    memory = remember(Memory(), done, Guards(goal="traffic"), now=5.0)
+    assert memory.trial is not None
+    assert memory.trial.asked == {**plan.assignment, stays: made.assignment[stays]}
+
+
 def throughput(target, value):
     sample = TopologySample(topology="t", offered=100.0, throughput=value)
     target.seen = attrs.evolve(target.seen, metrics=Metrics(topologies=(sample,)))
@@ -551,47 +571,6 @@ def test_in_shadow_nothing_is_remembered():
     made = Loop(host, control, target)
     assert [made.round().outcome for _ in range(3)] == ["unchanged"] * 3
     assert "execute" not in target.calls
-
-
-@pytest.mark.parametrize("ratio", [1.0, 1.05, 1.2])
-def test_while_a_backlog_is_worked_off_nothing_moves_for_what_tasks_need_then(ratio):
-    def window(completed, offered=100.0):
-        return Metrics(topologies=(TopologySample(topology="t", offered=offered, throughput=completed),))
-
-    made = pairs(500, 500, homes=("ab", "ab"))
-    plan = Problem.of(made).plan([0, 0, 0, 0])
-    memory = Memory()
-    for number in range(1, 6):
-        now = attrs.evolve(made, metrics=window(100.0 * ratio))
-        memory = watched(memory, now)
-        waits = backlog_reason(now, plan, memory)
-        assert bool(waits) == (ratio > 1.1 and number < 3), number
-        assert not waits or waits.startswith("a backlog is worked off: 120 tuples/s are completed and 100 come in")
-
-
-def test_the_loop_waits_while_a_backlog_is_worked_off_and_no_longer():
-    made = pairs(500, 500, homes=("ab", "ab"))
-    backlog = TopologySample(topology="t", offered=100.0, throughput=150.0)
-    metrics = attrs.evolve(made.metrics, topologies=(backlog,))
-    seen = Observation(cluster=made.cluster, topologies=made.topologies, assignment=made.assignment, metrics=metrics)
-    for gained in (None, 0.0):
-        again = loop(Machine(seen), AwareJudge([0, 0, 0, 0]), gain=gained, goal=None)
-        outcomes = [again.round().outcome for _ in range(3)]
-        assert outcomes == (["waiting"] * 2 + ["executed"] if gained is None else ["executed"] + ["unchanged"] * 2)
-
-
-def test_a_backlog_holds_back_no_task_without_a_slot_and_no_batch():
-    backlog = Metrics(topologies=(TopologySample(topology="t", offered=100.0, throughput=150.0),))
-    made = attrs.evolve(pairs(500, 500, homes=("ab", "ab")), metrics=backlog)
-    plan = Problem.of(made).plan([0, 0, 0, 0])
-    assert backlog_reason(made, plan, watched(Memory(), made))
-    batches = attrs.evolve(made, topologies=(attrs.evolve(made.topologies[0], sequential=True),))
-    assert backlog_reason(batches, plan, watched(Memory(), batches)) == ""
-    left = {task: slot for task, slot in made.assignment.items() if task != "t/p0/0"}
-    new = attrs.evolve(made, assignment=FrozenMap(left))
-    assert backlog_reason(new, plan, watched(Memory(), new)) == ""
-    unknown = attrs.evolve(made, metrics=Metrics())
-    assert backlog_reason(unknown, plan, watched(Memory(), made)) == ""
 
 
 FASTER, SLOWER = Scores(share=0.2, nodes_used=3, fullest_node=0.5), Scores(share=0.4, nodes_used=2, fullest_node=0.5)

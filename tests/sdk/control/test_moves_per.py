@@ -5,13 +5,14 @@ from __future__ import annotations
 import attrs
 import pytest
 
+from headworks.control import moves_per
 from headworks.control.guards import Guards
 from headworks.control.journal import FileJournal, Round, read_journal
 from headworks.control.loop import Control, Loop
 from headworks.control.moves_per import MovesPer, moving, within
 from headworks.control.past import DAY, Past, later, past_of
 from headworks.documents import dumps, restore
-from headworks.model import Flow, FrozenMap, Limits, Metrics, Observation, Resources, Status
+from headworks.model import Flow, FrozenMap, Limits, Metrics, Observation, Request, Resources, Status
 from headworks.plugins.host import PluginHost
 from headworks.problem import Problem
 from memory_engine import AwareJudge, Engine, Judge, Machine
@@ -291,6 +292,16 @@ def test_of_a_scheduler_with_another_goal_the_first_moves_are_let_through():
 
 PAIR = ((0, 1, 100.0), (0, 4, 60.0), (1, 5, 60.0))
 """Two tasks that gain only together: one alone would be apart from the other."""
+
+
+@pytest.mark.parametrize(("largest", "moved"), [(4, ("t/c/2", "t/c/3")), (3, ("t/c/0", "t/c/1"))])
+def test_of_very_many_moves_the_first_are_let_through(monkeypatch, largest, moved):
+    monkeypatch.setattr(moves_per, "LARGEST", largest)
+    asked = Request.of(talking((2, 6, 80.0), (3, 7, 70.0)).seen)
+    plan = Problem.of(asked).plan([1] * 8)
+    left = within(asked, plan, MovesPer(topology=2, node=9), today=0, traffic_aware=True)
+    assert moving(asked, left.plan) == moved
+    assert set(left.dropped.values()) == {"at most 2 running tasks of topology t move in a round"}
 
 
 @pytest.mark.parametrize(
