@@ -7,7 +7,10 @@ public interface Arrivals {
     /** A tuple has come, of a stream that the bolt subscribed to or of {@link Seating#STREAM}. */
     void arrive(TupleImpl tuple);
 
-    /** True if the task lives in this seat: its bolt executes what comes, and has ticks. */
+    /** A tick of Storm's has come, which is for whoever lives in this seat. */
+    void tick(TupleImpl tick);
+
+    /** True if the task lives in this seat: its bolt executes what comes. */
     boolean owns();
 
     /** The executor has nothing to execute; it comes back soon. */
@@ -24,6 +27,13 @@ public interface Arrivals {
                         + ", in which no task lives");
                 }
                 seat.resident().execute(tuple);
+            }
+
+            @Override
+            public void tick(TupleImpl tick) {
+                if (seat.resident() != null) {
+                    seat.resident().execute(tick);
+                }
             }
 
             @Override

@@ -39,6 +39,8 @@ final class Handover<T> {
     /** What came while the task is offered. */
     private final List<Came<T>> meanwhile = new ArrayList<>();
     private long meanwhileBytes;
+    /** The last tick that came while the task is handed over; null if none did. */
+    private T meanwhileTick;
 
     private boolean owner;
     /** True if the ledger names this seat as the owner since it began, and it has no STATE yet. */
@@ -106,6 +108,15 @@ final class Handover<T> {
             effects.execute(tuple);
         } else {
             direct(Message.tuple(source, tuple));
+        }
+    }
+
+    /** Take a tick: it is executed where the task lives, after the answer if the task is handed over and stays. */
+    void tick(T tick) {
+        if (owner) {
+            effects.execute(tick);
+        } else if (handing()) {
+            meanwhileTick = tick; // its state is copied: what it emitted now, it would emit there again
         }
     }
 
@@ -214,7 +225,7 @@ final class Handover<T> {
         if (message.epoch > epoch && message.state == null) {
             returned = message.epoch;
             become(false, message.epoch + 1, message.source);
-            effects.left();
+            leave();
             gates.pass(message.epoch, epoch);
             release();
         } else if (message.epoch > epoch) {
@@ -270,6 +281,10 @@ final class Handover<T> {
                 forwarded(each.under, each.message);
             }
         }
+        if (owner && meanwhileTick != null) {
+            effects.execute(meanwhileTick);
+            meanwhileTick = null;
+        }
     }
 
     private void hand(Message<T> state) {
@@ -308,8 +323,13 @@ final class Handover<T> {
             part();
         }
         if (!owner) {
-            effects.left();
+            leave();
         }
+    }
+
+    private void leave() {
+        meanwhileTick = null;
+        effects.left();
     }
 
     /** Take what comes in the order in which its source sent it to this logical task. */
@@ -353,7 +373,7 @@ final class Handover<T> {
         if (owner && now - since >= limits.settle) {
             gates.force();
         }
-        boolean full = atGates.bytes() + inTurn.bytes() + meanwhileBytes > limits.bytes;
+        boolean full = full();
         if (offering && full) {
             part();
         } else if (offering) {
@@ -361,6 +381,11 @@ final class Handover<T> {
         }
         due(atGates, full ? now : now - limits.mark).forEach(this::forceGate);
         due(inTurn, full ? now : now - limits.end).forEach(this::forceTurn);
+    }
+
+    private boolean full() {
+        return atGates.bytes() + inTurn.bytes() + meanwhileBytes > limits.bytes
+            || atGates.count() + inTurn.count() + meanwhile.size() > limits.messages;
     }
 
     /** Sources of which something waits since a moment or longer, and since ownership came; the oldest first. */

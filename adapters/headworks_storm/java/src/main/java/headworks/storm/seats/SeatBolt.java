@@ -68,15 +68,13 @@ public final class SeatBolt implements IBolt, ICredentialsListener, Wrapped, Sea
         }
     }
 
-    /** Ticks are Storm's, and for whoever lives here; all else goes through the hand-over. */
+    /** Ticks are also for bolts that have not acknowledged all. */
     @Override
     public void execute(Tuple tuple) {
         if (!Constants.SYSTEM_TICK_STREAM_ID.equals(tuple.getSourceStreamId())) {
             arrivals.arrive((TupleImpl) tuple);
         } else {
-            if (resident != null && arrivals.owns()) { // a bolt that is only prepared has no state yet
-                resident.execute((TupleImpl) tuple);
-            }
+            arrivals.tick((TupleImpl) tuple);
             for (Resident each : leaving) {
                 each.execute((TupleImpl) tuple);
             }

@@ -88,10 +88,14 @@ final class SeatHandover implements Arrivals, Effects<TupleImpl> {
         }
     }
 
-    /** Also while it is offered: it may stay. */
+    @Override
+    public void tick(TupleImpl tick) {
+        handover.tick(tick);
+    }
+
     @Override
     public boolean owns() {
-        return handover.owner() || handover.handing();
+        return handover.owner();
     }
 
     /** While there is nothing to execute; on the executor's thread. */

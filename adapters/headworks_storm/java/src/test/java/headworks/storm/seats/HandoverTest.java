@@ -15,12 +15,13 @@ import org.junit.jupiter.api.Test;
 class HandoverTest {
     private static final Sources SOURCES = new Sources(List.of(new int[] {1}, new int[] {2, 3}));
     private static final int[] OWNERS = {1, 2};
-    private static final Limits LIMITS = new Limits(100, 100, 100, 5_000, 50);
+    private static final Limits LIMITS = new Limits(100, 100, 100, 5_000, 50, 7);
 
     /** Writes down what happens. */
     private static final class Script implements Effects<String> {
         final List<String> done = new ArrayList<>();
         byte[] state = {7};
+        long bytes = 10;
         long now;
 
         @Override
@@ -67,7 +68,7 @@ class HandoverTest {
 
         @Override
         public long bytes(String tuple) {
-            return 10;
+            return bytes;
         }
 
         @Override
@@ -340,6 +341,48 @@ class HandoverTest {
         giver.forwarded(2, Message.tuple(1, "a"));
         giver.tuple(1, "b");
         script.did("11@1 STATE", "kept: no heap", "a", "b");
+    }
+
+    @Test
+    void tooManyThatWaitForTheAnswerArePassedOnHoweverSmallTheySeem() {
+        script.bytes = 0;
+        Handover<String> giver = seat(10, 10, 0);
+        giver.give(11, 1);
+        for (int i = 0; i < 7; i++) {
+            giver.tuple(1, "a");
+        }
+        giver.expire();
+        assertEquals(7, giver.held());
+        giver.tuple(1, "a");
+        giver.expire();
+        assertEquals(List.of(0, 8L), List.of(giver.held(), giver.forwarded()));
+    }
+
+    @Test
+    void noTickIsExecutedWhileATaskIsHandedOverAndTheLastOneIfItStays() {
+        Handover<String> giver = seat(10, 10, 0);
+        giver.tick("before");
+        giver.give(11, 1);
+        giver.tick("early");
+        giver.tick("tick");
+        giver.tuple(1, "a");
+        giver.forwarded(1, Message.refused(11, 1, "no heap"));
+        script.did("before", "11@1 STATE", "11@1 STATE");
+        giver.forwarded(1, Message.returned(11, 1));
+        giver.tick("after");
+        script.did("kept: no heap", "a", "tick", "after");
+    }
+
+    @Test
+    void aTickThatCameInAMoveIsOfATaskThatHasLeft() {
+        Handover<String> giver = seat(10, 10, 0);
+        giver.give(11, 1);
+        giver.tick("tick");
+        giver.forwarded(1, Message.received(11, 1));
+        giver.tick("of nobody");
+        script.did("11@1 STATE", "end for 11", "left");
+        giver.forwarded(2, Message.state(11, 2, new State(new byte[] {9}, OWNERS)));
+        script.did("restored", "11@2 RECEIVED");
     }
 
     @Test

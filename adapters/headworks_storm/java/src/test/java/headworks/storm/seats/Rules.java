@@ -64,7 +64,7 @@ final class Rules {
 
     Limits limits() {
         long resend = has(Guard.SEND_AGAIN) ? 1_000 : Long.MAX_VALUE;
-        return new Limits(markPatience, endPatience, resend, 30_000, most);
+        return new Limits(markPatience, endPatience, resend, 30_000, most, Integer.MAX_VALUE);
     }
 
     boolean impatient() {

@@ -36,6 +36,8 @@ final class World {
     private static final int RESTS = 500;
     /** Larger than the number of ownerships between two losses of a page. */
     private static final long LATE = 1_000_000;
+    /** Has a task put out how many tuples it has executed since the last one. */
+    private static final Item TICK = new Item(-1, 0, 0);
 
     /** A tuple: the n-th of a spout and key. */
     static final class Item {
@@ -181,6 +183,8 @@ final class World {
                 // Of two pages that are one again, the larger count stays.
                 verdict.silent += rules.losses > 0 ? told[i] > 0 ? 0 : losses : Math.max(0, losses - told[i]);
                 verdict.wasted += witness.wasted;
+                int fresh = exact() ? World.this.seats.get(owner).fresh : 0;
+                verdict.wrongState += exact() && witness.put + fresh != witness.executed ? 1 : 0;
             }
         }
 
@@ -302,6 +306,8 @@ final class World {
         private int begun;
         /** Tuples executed since. */
         private int executed;
+        /** Tuples that were put out on ticks. */
+        private int put;
         /** Times that it went on with less than it had. */
         private int shrunk;
         /** Times that it began anew while a live seat had its state. */
@@ -390,6 +396,8 @@ final class World {
         private SeatStatus status;
         /** The state: tuples of each flow that the logical task has executed; null where it does not live. */
         private int[] counts;
+        /** State, too: tuples executed since the last tick. */
+        private int fresh;
         private boolean dead;
         /** Life of the worker to which the task was given last. */
         private String taker = Entry.NO_LIFE;
@@ -416,6 +424,7 @@ final class World {
         /** Begin without a state. */
         void anew() {
             counts = new int[SPOUTS * KEYS];
+            fresh = 0;
             Witness witness = layer.witnesses[index];
             witness.begun++;
             witness.executed = 0;
@@ -575,6 +584,12 @@ final class World {
                 throw new IllegalStateException("it executes what is another's");
             }
             check();
+            if (item == TICK) {
+                layer.witnesses[index].put += fresh;
+                fresh = 0;
+                return;
+            }
+            fresh++;
             int executed = counts[item.flow()]++;
             verdict.wrongState += exact() && executed != item.number ? 1 : 0;
             layer.witnesses[index].executed++;
@@ -611,6 +626,7 @@ final class World {
             ByteArrayOutputStream bytes = new ByteArrayOutputStream();
             try (DataOutputStream data = new DataOutputStream(bytes)) {
                 data.writeInt(layer.witnesses[index].begun);
+                data.writeInt(fresh);
                 for (int count : counts) {
                     data.writeInt(count);
                 }
@@ -650,6 +666,7 @@ final class World {
             try (DataInputStream data = new DataInputStream(new ByteArrayInputStream(content))) {
                 Witness witness = layer.witnesses[index];
                 int begun = data.readInt();
+                fresh = data.readInt();
                 for (int flow = 0; flow < counts.length; flow++) {
                     counts[flow] = data.readInt();
                 }
@@ -765,11 +782,12 @@ final class World {
         return envelope != null || underWay();
     }
 
-    /** A seat says what it is, or its worker does what the ledger asks for. */
+    /** A seat has a tick, and says what it is, or its worker does what the ledger asks for. */
     private void look() {
         Layer layer = random.nextBoolean() ? first : second;
         Seat seat = seats.get(layer.seats.get(random.nextInt(TASKS))[random.nextInt(HOSTS)]);
         if (!seat.dead) {
+            seat.handover.tick(TICK);
             if (random.nextBoolean()) {
                 seat.publish();
             } else {
