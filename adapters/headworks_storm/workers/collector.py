@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections import Counter, deque
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     Worker = tuple[str, str | None, int]
 
+LOG = logging.getLogger("headworks.storm.collector")
 LINE = 4 * 2**20
 """Bytes that a report may have: 200,000 flows. With more, one client may hold more memory; with less, workers of many
 tasks report nothing."""
@@ -178,6 +180,7 @@ class Collector:
         if not token:
             raise EngineError("a collector needs a token: an empty one lets everybody in")
         self._token = partial(str, token) if isinstance(token, str) else token
+        self._unread = ""
         self._clock = clock
         self.places = CLIENTS if places is None else places
         self._reports = Reports(kept=kept, budget=budget)
@@ -232,9 +235,16 @@ class Collector:
     def _token_of(self, name: str) -> str:
         """The token of a caller, whose name is its topology's id in hexadecimal digits; else what nobody knows."""
         try:
-            return derive(self._token(), bytes.fromhex(name).decode())
-        except (EngineError, ValueError):
-            return make_secret()
+            secret = self._token()
+            self._unread = ""
+            return derive(secret, bytes.fromhex(name).decode())
+        except EngineError as error:
+            if str(error) != self._unread:  # once, and not for each worker
+                LOG.warning("new connections of workers are refused: %s", error)
+            self._unread = str(error)
+        except ValueError:
+            pass
+        return make_secret()
 
     def take(self, line: bytes, of: _Worker | None = None) -> None:
         """Keep the report of a line, or count why not; dated here, for workers' clocks differ.

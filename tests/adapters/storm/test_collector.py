@@ -88,7 +88,9 @@ def test_a_wrong_token_or_none_is_refused(collector: Collector) -> None:
     assert not collector.recent(60)
 
 
-def test_another_token_in_the_file_counts_from_the_next_call_on(tmp_path: Path) -> None:
+def test_another_token_in_the_file_counts_from_the_next_call_on(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     file, first, second = tmp_path / "token", "first of its kind", "second of its kind"
     write_private(file, first)
     with Collector(token=SecretFile(file).read) as collector, closing(call(collector, token=first)) as worker:
@@ -100,8 +102,12 @@ def test_another_token_in_the_file_counts_from_the_next_call_on(tmp_path: Path) 
                 client.sendall(report_line(number=number))
             until(lambda: collector.tally.received == 2)
         file.unlink()
-        with pytest.raises(NoProofError):
-            call(collector, token=second)
+        for _ in range(2):
+            with pytest.raises(NoProofError):
+                call(collector, token=second)
+        assert [each.getMessage().partition(": ")[0] for each in caplog.records] == [
+            "new connections of workers are refused"
+        ]
 
 
 def test_who_says_nothing_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
