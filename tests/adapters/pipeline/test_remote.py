@@ -90,7 +90,8 @@ class TestOnACluster:
         assert not [key for key in keys(s3, "learnt/") if "_temporary" in key]
         again = run(cluster, *BAD_ONES)
         assert json.loads(again.stdout)["hours"] == []
-        assert keys(s3, "learnt/manifests/") == committed
+        # Nothing new is committed; an older manifest goes once nobody can read by it any more.
+        assert keys(s3, "learnt/manifests/")[-1] == committed[-1]
 
     @pytest.mark.matrix
     def test_a_stream_of_a_bucket_learns_what_a_run_learns(self, cluster, s3, tmp_path):
