@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from py4j.protocol import Py4JJavaError
 
+from headworks_local.private_files import read_or_make_secret, write_private
 from headworks_storm.install.security import DIGEST, JAAS, TRANSPORT
 from storm_secured import AUTHORIZED, NAME, Secured, secured_cluster
 
@@ -78,8 +79,11 @@ def open_to_workers(storm: LocalStorm) -> None:
 def cluster(java: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
     folder = tmp_path_factory.mktemp("secured")
     named = {"nimbus": ("-Dstorm.options=storm.local.hostname=localhost",)}
-    with secured_cluster(folder, secured(folder), options=named, prepare=open_to_workers) as found:
-        found.service.settings.token_file.unlink()  # Nimbus has read it, and no worker can
+    token = folder / "nimbus.token"  # beside Nimbus, as on a host of its own
+    write_private(token, read_or_make_secret(folder / "collector.token"))
+    settings = {**secured(folder), "headworks.collector.token.file": str(token)}
+    with secured_cluster(folder, settings, options=named, prepare=open_to_workers) as found:
+        token.unlink()  # Nimbus has read it, and no worker can
         yield found
 
 

@@ -111,10 +111,10 @@ final class LastResort {
         return cluster.getSupervisors().values().stream().filter(each -> !Room.beyond(cluster, each).isEmpty()).count();
     }
 
-    /** Whether a topology needs more slots than others, has none, and is as important at most as one that would have none. */
+    /** Whether a topology needs more slots than others, waits, and is as important at most as one that would have no slot. */
     private boolean isLate(TopologyDetails topology, Cluster copy) {
         boolean more = MORE.stream().map(topology.getConf()::get).anyMatch(each -> each != null && !Boolean.FALSE.equals(each));
-        return more && Layout.running(copy, topology.getId()).isEmpty() && cluster.getTopologies().getTopologies().stream()
+        return more && !copy.getUnassignedExecutors(topology).isEmpty() && cluster.getTopologies().getTopologies().stream()
             .filter(each -> answer.lastResort.contains(each.getId()) && !cluster.getUnassignedExecutors(each).isEmpty())
             .anyMatch(each -> SnapshotTopology.priority(each) <= SnapshotTopology.priority(topology));
     }

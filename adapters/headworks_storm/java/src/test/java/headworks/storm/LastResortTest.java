@@ -130,15 +130,6 @@ class LastResortTest {
         assertEquals("Headworks: 0 executors on 0 workers, no slot for 2", cluster.getStatus("b-id"));
     }
 
-    /** `b` runs, and has lost one of its two workers; `a` is new, and Storm's own scheduler comes to it first. */
-    @Test
-    void leavesARunningTopologyTheSlotOfAWorkerThatItLost() {
-        TopologyDetails b = topology("b", 1, 1, Map.of("topology.ras.one.executor.per.worker", true));
-        Cluster cluster = cluster(supervisors(1, 2), assigned(b, "s0:6700", tasks(0)), topology("a", 1, 1), b);
-        round(answering("'topologies':{'b-id':[['s0',6700,[0,0]],['s0',6701,[1,1]]]},'last_resort':['a-id']"), cluster);
-        assertEquals("{b-id={s0:6700=[0], s0:6701=[1]}}", layout(cluster).toString());
-    }
-
     @Test
     void refusesAnAnswerWhoseListIsNone() {
         TopologyDetails wc = topology("wc", 1, 1);
