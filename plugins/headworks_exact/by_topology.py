@@ -104,7 +104,7 @@ def bound_by_topology(problem: Problem, starts: Sequence[Ints], known: int, budg
     held = joined([knapsacks.patterns_in(problem, each) for each in starts], len(problem.components))
     enough = 1.0 - (known + knapsacks.beside) / total
     half = np.outer(np.diag(knapsacks.model.between) * knapsacks.model.all_tasks / 2, np.arange(knapsacks.model.widest))
-    relaxed, _ = generate(knapsacks.model, knapsacks, held, enough, budget, added=ADDED, known=half)
+    relaxed, _ = generate(knapsacks.model, knapsacks, held, enough, budget, added=ADDED, known=half, warm=True)
     if relaxed is None:
         return 0
     unit = math.gcd(*problem.traffic.blocks.rate.tolist(), *problem.traffic.sparse.rate.tolist()) or 1

@@ -145,6 +145,7 @@ def generate(
     weight: float = 1.0,
     added: int = ADDED,
     known: Floats | None = None,
+    warm: bool = False,
 ) -> tuple[Lagrangian | None, Patterns]:
     """Generate columns until none is missing, the bound is `enough`, or the budget is spent.
 
@@ -157,11 +158,13 @@ def generate(
         weight: Weight of traffic; with 0 the bound is negative if there is no placement.
         added: Patterns of each group that enter in one round, at most.
         known: Prices to begin with, shape (k, n), None without any.
+        warm: Whether a round begins with the basis of the last one. It pays with a thousand rows; with few, the duals
+            are worse.
 
     Returns:
         The best bound, None if there was no time for any, and all columns.
     """
-    master = _Master(model, weight)
+    master = _Master(model, weight, warm=warm)
     master.add(start)
     best = None if known is None else Lagrangian.of(model, known, oracle(known, weight)[0])
     for _ in range(ROUNDS):
@@ -216,7 +219,7 @@ def _worthwhile(found: Patterns, price: Floats, node_price: Floats, weight: floa
 class _Master:
     """Restricted master problem in GLOP: tasks are covered at a penalty, each node holds one pattern, and cuts."""
 
-    def __init__(self, model: PatternModel, weight: float) -> None:
+    def __init__(self, model: PatternModel, weight: float, *, warm: bool) -> None:
         # The extra `exact`, and slow to import.
         from ortools.linear_solver import pywraplp
 
@@ -224,6 +227,8 @@ class _Master:
         self._cuts, self._held = dict[tuple[int, int, int], Any](), np.zeros(0)
         self._every, self._worth = list[NDArray[np.int16]](), list[float]()
         self._solver = solver = pywraplp.Solver.CreateSolver("GLOP")
+        if warm:
+            solver.SetSolverSpecificParametersAsString("use_preprocessing: false")  # which forgets the basis
         self._tasks = [solver.Constraint(float(each), float(each)) for each in model.all_tasks.tolist()]
         self._nodes = [solver.Constraint(float(each), float(each)) for each in model.nodes.tolist()]
         self._objective = solver.Objective()
