@@ -54,7 +54,8 @@ def nodes(spark: Any) -> tuple[Node, ...]:
         tasks[host] += slots(needs, executor.cores, _units(executor, needs))
         count[host] += 1
         for name in (MACHINE, RACK, BANDWIDTH):
-            if (value := executor.attribute(name)) is not None:
+            # A label that a pod lacks is an empty variable.
+            if value := executor.attribute(name):
                 said[host][name] = value
     memory = executor_memory(float(driver.heap()), lambda name: driver.setting(name, ""))
     return tuple(

@@ -1,41 +1,30 @@
-"""Kubernetes as far as an application of Spark sees it: fabric8's API server, and pods that are processes here.
+"""Kubernetes as far as an application of Spark sees it: an API server, and pods that are processes here.
 
-The API server keeps what it is told and tells who watches. What a kubelet and a scheduler do with pods of executors is
-done by `LocalKubernetes`: it gives each the emptiest node and an address, runs its executor with the variables of its
-container, and says so in the pod's status.
+Only Kubernetes is a stand-in: Spark's client, drivers and executors are its own, unmodified. `LocalKubernetes` does the
+work of a scheduler, of kubelets and of the names in a cluster. It gives each pod the emptiest node and an address, and
+copies the zone of the node to the pod's labels, as API servers do since 1.35. Then it runs the pod (`kubernetes_pods`),
+and says in its status how that goes. A pod that is deleted gets its hook first, and then its time.
 """
 
 from __future__ import annotations
 
-import http
-import json
 import os
 import signal
+import socket
 import threading
-import urllib.error
-import urllib.request
+import time
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 import attrs
 
-from headworks_local.java import find_java
+from adapters.spark.kubernetes_pods import PodProcess, map_names
+from adapters.spark.kubernetes_server import CONFIG_MAPS, NODES, PODS, SERVICES, ApiServer, Json, fits
 from headworks_local.lifetime import lifetime
-from headworks_local.maven import Artefact, resolve_all
 from headworks_local.process import Daemon, end
-from headworks_spark.driver.jar import spark_home
 
-SERVER = (
-    "io.fabric8:kubernetes-server-mock:7.6.1 2c76a300c19e2d359a1b465d3cbbc90428470a74822282f05830185faa346fb2",
-    "io.fabric8:mockwebserver:7.6.1 e160c151c605f1be87c60c3d93711e2a4621ce0491ce02a437ccf57fa83d266d",
-    "io.vertx:vertx-bridge-common:4.5.26 175fc6af72dbecae11019f562e40892094d4d3c1172c40315f855593cb562067",
-    "io.vertx:vertx-web:4.5.26 2f01d04fd07a7b08d63f3680ff9d05c4f7b4880f1bae10a8d2f30c6c2f407687",
-)
-"""The jars of the API server beyond those of Spark 4.3, of the release that its client is of."""
-PODS = "/api/v1/namespaces/default/pods"
-EXECUTOR = "org.apache.spark.scheduler.cluster.k8s.KubernetesExecutorBackend"
-"""Main class of an executor, as the entry point of Spark's images calls it."""
-LOOK = 1.0
+ZONE = "topology.kubernetes.io/zone"
+LOOK = 0.5
 """Seconds between two looks at the pods."""
 
 
@@ -44,57 +33,48 @@ class LocalKubernetes:
     """An API server and the pods of one application; a context manager.
 
     Attributes:
-        nodes: Names of the nodes that executors are given, the one with the fewest first.
-        folder: For logs and what executors write.
+        zones: Zone of each node, or ""; a pod is given the node with the fewest, the first one first.
+        folder: For logs and what pods write.
+        server: The API server.
         pods: Each pod that ran, by name: its node.
-        port: Of the API server, without encryption.
         failure: What ended the kubelet.
         down: Nodes that have died; while there are any, new pods wait.
     """
 
-    nodes: tuple[str, ...]
+    zones: dict[str, str]
     folder: Path
+    server: ApiServer = attrs.field(init=False, factory=ApiServer)
     pods: dict[str, str] = attrs.field(init=False, factory=dict)
-    port: int = attrs.field(init=False, default=0)
     failure: BaseException | None = attrs.field(init=False, default=None)
     down: set[str] = attrs.field(init=False, factory=set)
-    _gateway: Any = attrs.field(init=False, default=None)
-    _server: Any = attrs.field(init=False, default=None)
     _running: dict[str, Daemon] = attrs.field(init=False, factory=dict)
+    _ending: dict[str, float] = attrs.field(init=False, factory=dict)
     _over: threading.Event = attrs.field(init=False, factory=threading.Event)
-    _kubelet: threading.Thread | None = attrs.field(init=False, default=None)
+    _kubelet: threading.Thread = attrs.field(init=False)
 
     def __enter__(self) -> Self:
-        # PySpark is optional, and its py4j with it.
-        from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
-
-        rows = [row.split() for row in SERVER]
-        jars = resolve_all([(Artefact(*name.split(":")), digest) for name, digest in rows])
-        ours = [str(each) for each in (*jars, *spark_home().jars)]
-        (py4j,) = (each for each in spark_home().jars if each.name.startswith("py4j-"))
-        java = str(find_java(17).program)
-        port = launch_gateway(
-            classpath=os.pathsep.join(ours), jarpath=str(py4j), java_path=java, die_on_exit=True, javaopts=["-Xmx256m"]
-        )
-        self._gateway = JavaGateway(gateway_parameters=GatewayParameters(port=port))
-        jvm = self._gateway.jvm
-        mock, web = jvm.io.fabric8.kubernetes.client.server.mock, jvm.io.fabric8.mockwebserver
-        self._server = mock.KubernetesMockServer(
-            web.Context(), web.MockWebServer(), jvm.java.util.HashMap(), mock.KubernetesCrudDispatcher(), False
-        )
-        self._server.init(jvm.java.net.InetAddress.getByName("127.0.0.1"), 0)
-        self.port = self._server.getPort()
+        self.server.__enter__()
+        for name, zone in self.zones.items():
+            meta = {"name": name, "labels": {ZONE: zone} if zone else {}}
+            self.server.objects.put(f"{NODES}/{name}", {"kind": "Node", "apiVersion": "v1", "metadata": meta})
         self._kubelet = threading.Thread(target=self._keep, name="kubelet", daemon=True)
         self._kubelet.start()
         return self
 
     def __exit__(self, *_error: object) -> None:
         self._over.set()
-        if self._kubelet:
-            self._kubelet.join()
+        self._kubelet.join()
         end(list(self._running.values()), grace=0)
-        self._server.destroy()
-        self._gateway.shutdown()
+        self.server.__exit__()
+
+    @property
+    def url(self) -> str:
+        """The URL of the API server."""
+        return f"http://127.0.0.1:{self.server.server_port}"
+
+    def delete(self, name: str) -> None:
+        """Delete a pod as `kubectl` does: it has 30 s to end by itself."""
+        self.server.delete(f"{PODS}/{name}", grace=30)
 
     def kill_node(self, node: str) -> None:
         """Kill the pods of a node at once, as a machine that loses power."""
@@ -115,77 +95,71 @@ class LocalKubernetes:
             self.failure = error
 
     def _look(self) -> None:
-        found = {each["metadata"]["name"]: each for each in self._ask("GET", PODS).get("items", ())}
-        for name in self._running.keys() - found.keys():
-            end([self._running.pop(name)], grace=0)
+        found = {each["metadata"]["name"]: each for each in self.server.objects.under(PODS).values()}
+        self._name(list(found.values()))
         for name, pod in found.items():
-            labels = pod["metadata"].get("labels", {})
-            if labels.get("spark-role") == "executor" and name not in self.pods and not self.down:
+            if "deletionTimestamp" in pod["metadata"]:
+                self._end(name, pod)
+            elif name not in self.pods and not self.down:
                 self._begin(name, pod)
-            elif name in self._running and not self._running[name].alive:
-                self._running.pop(name)
-                self._tell(name, "Failed")
+            elif name in self._running and (code := _code(self._running[name])) is not None:
+                end([self._running.pop(name)], grace=0)
+                self._tell(name, "Failed" if code else "Succeeded", {"terminated": {"exitCode": code}})
 
-    def _begin(self, name: str, pod: dict[str, Any]) -> None:
+    def _name(self, pods: list[Json]) -> None:
+        """Write the file that names services without an address: each is where its pod is."""
+        lines = ["127.0.0.1 localhost", f"127.0.0.1 {socket.gethostname()}"]
+        for service in self.server.objects.under(SERVICES).values():
+            wanted = [f"{name}={value}" for name, value in service["spec"].get("selector", {}).items()]
+            for pod in pods:
+                if "podIP" in pod["status"] and all(fits(pod["metadata"]["labels"], each) for each in wanted):
+                    lines.append(f"{pod['status']['podIP']} {service['metadata']['name']}.default.svc")
+        draft = self.folder / "hosts-draft"
+        draft.write_text("\n".join(lines))
+        draft.rename(self.folder / "hosts")
+
+    def _begin(self, name: str, pod: Json) -> None:
+        maps = {each["metadata"]["name"]: each for each in self.server.objects.under(CONFIG_MAPS).values()}
+        if not map_names(pod) <= maps.keys():
+            return
         taken = [self.pods[each] for each in self._running]
-        node, address = min(self.nodes, key=taken.count), f"127.0.0.{2 + len(self.pods)}"
-        self.pods[name] = node
-        self._tell(name, "Pending", node, address)
-        (container,) = pod["spec"]["containers"]
-        facts = {"metadata.name": name, "spec.nodeName": node, "status.podIP": address}
-        told = {each["name"]: _value(each, facts) for each in container["env"]}
-        own = self.folder / name
-        (own / "conf").mkdir(parents=True)
-        # Images have folders for these two; PySpark's package is what an image has.
-        told |= {"SPARK_CONF_DIR": str(own / "conf"), "SPARK_LOCAL_DIRS": str(own), "SPARK_LOCAL_IP": address}
-        env = {"PATH": os.environ["PATH"], "HOME": str(own), "SPARK_HOME": str(spark_home().path)} | told
-        self._running[name] = Daemon.start(name, _executor(env), log=own / "log", env=env, group=lifetime().group())
-        self._tell(name, "Running", node, address)
+        self.pods[name] = node = min(self.zones, key=taken.count)
+        labels = self.server.objects.found[f"{NODES}/{node}"]["metadata"]["labels"]
+        bound = {"spec": {"nodeName": node}, "metadata": {"labels": labels}}
+        change = bound | {"status": {"podIP": f"127.0.0.{1 + len(self.pods)}"}}
+        changed = self.server.objects.merge(f"{PODS}/{name}", change)
+        if changed:
+            runs = PodProcess.of(changed, self.folder / name, maps, self.folder / "hosts")
+            log = self.folder / f"{name}.log"
+            self._running[name] = Daemon.start(name, runs.command, log=log, env=runs.env, group=lifetime().group())
+            self._tell(name, "Running", {"running": {}})
 
-    def _tell(self, name: str, phase: str, node: str = "", address: str = "") -> None:
-        if node:
-            self._ask("PATCH", f"{PODS}/{name}", {"spec": {"nodeName": node}})
-        status: dict[str, Any] = {"phase": phase} | ({"podIP": address} if address else {})
-        state = {"running": {}} if phase == "Running" else {"terminated": {"exitCode": 1}}
-        if phase != "Pending":
-            name_of = {"name": "spark-kubernetes-executor", "image": "", "imageID": "", "ready": True}
-            status["containerStatuses"] = [name_of | {"restartCount": 0, "state": state}]
-        self._ask("PATCH", f"{PODS}/{name}/status", {"status": status})
+    def _end(self, name: str, pod: Json) -> None:
+        """Let the process of a pod that is deleted end within its time, and forget the pod."""
+        running = self._running.get(name)
+        if running and _code(running) is None:
+            if name not in self._ending:
+                self._ending[name] = time.monotonic() + pod["metadata"]["deletionGracePeriodSeconds"]
+                # The hook of Spark's images, `decom.sh`, sends the former.
+                hook = "lifecycle" in pod["spec"]["containers"][0]
+                os.kill(running.pid, signal.SIGPWR if hook else signal.SIGTERM)
+            if time.monotonic() < self._ending[name]:
+                return
+        end([self._running.pop(name)] if running else [], grace=0)
+        self.server.objects.remove(f"{PODS}/{name}")
 
-    def _ask(self, method: str, path: str, change: dict[str, Any] | None = None) -> dict[str, Any]:
-        headers = {"Content-Type": "application/merge-patch+json"} if change else {}
-        data = json.dumps(change).encode() if change else None
-        request = urllib.request.Request(
-            f"http://127.0.0.1:{self.port}{path}", data=data, headers=headers, method=method
-        )
-        try:
-            with urllib.request.urlopen(request, timeout=300) as answer:
-                found: dict[str, Any] = json.load(answer)
-        except urllib.error.HTTPError as error:
-            if error.code != http.HTTPStatus.NOT_FOUND:
-                raise
-            return {}  # the pod was deleted meanwhile
-        return found
+    def _tell(self, name: str, phase: str, state: Json) -> None:
+        ready = phase == "Running"
+        container = {"name": "spark", "image": "", "imageID": "", "ready": ready, "restartCount": 0, "state": state}
+        status = {"phase": phase, "containerStatuses": [container]}
+        conditions = [{"type": "Ready", "status": str(ready)}]
+        self.server.objects.merge(f"{PODS}/{name}", {"status": status | {"conditions": conditions}})
 
 
-def _value(variable: dict[str, Any], facts: dict[str, str]) -> str:
-    """A variable of a container: a text, or a fact of its pod."""
-    field = variable.get("valueFrom", {}).get("fieldRef", {}).get("fieldPath")
-    return facts[field] if field else str(variable.get("value", ""))
-
-
-def _executor(env: dict[str, str]) -> list[str]:
-    """The command that the entry point of Spark's images makes of its variables."""
-    options = [value for name, value in env.items() if name.startswith("SPARK_JAVA_OPT_")]
-    arguments = {
-        "--driver-url": "SPARK_DRIVER_URL",
-        "--executor-id": "SPARK_EXECUTOR_ID",
-        "--cores": "SPARK_EXECUTOR_CORES",
-        "--app-id": "SPARK_APPLICATION_ID",
-        "--hostname": "SPARK_EXECUTOR_POD_IP",
-        "--resourceProfileId": "SPARK_RESOURCE_PROFILE_ID",
-        "--podName": "SPARK_EXECUTOR_POD_NAME",
-    }
-    words = [word for flag, name in arguments.items() for word in (flag, env[name])]
-    heap = f"-Xmx{env['SPARK_EXECUTOR_MEMORY']}"
-    return [str(find_java(17).program), *options, heap, "-cp", f"{env['SPARK_HOME']}/jars/*", EXECUTOR, *words]
+def _code(process: Daemon) -> int | None:
+    """Exit code or signal of a process that is over; None while it runs."""
+    try:
+        found = os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except ChildProcessError:
+        return 1  # another look has reaped it
+    return found.si_status if found else None

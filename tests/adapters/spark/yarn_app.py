@@ -146,7 +146,8 @@ def main(folder, action, count):
     with headworks_spark.connect(spark) as connection:
         target = connection.target(query, timeout=400)
         said |= {"level": connection.level, "warnings": connection.warnings}
-        said["offer"] = {node.id: [node.capacity.cpu, node.machine_type, node.bandwidth] for node in nodes(spark)}
+        offer = {node.id: [node.capacity.cpu, node.machine_type, node.bandwidth, node.rack] for node in nodes(spark)}
+        said["offer"] = offer
         said |= {"move": move, "empty": empty, "lose": lose}[action](target, query, int(count), folder, kept)
         said["left"] = target.placement.left(target.scope)
         Path(folder, "said.json").write_text(json.dumps(said))
