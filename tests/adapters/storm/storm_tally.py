@@ -76,6 +76,10 @@ class Tally:
         """Compile and submit bolts with metrics, of which it writes down what Storm tells; it needs a `Movable`."""
         self._submit("MetricsTopology", name, json.dumps(conf))
 
+    def submit_memory(self, name: str, **conf: Any) -> None:
+        """Compile and submit bolts whose states are large, or take all memory when they are read; as above."""
+        self._submit("MemoryTopology", name, json.dumps(conf))
+
     def submit_held(self, name: str, *, rate: float, **conf: Any) -> None:
         """Compile and submit numbers that are sent once, and held by sinks for seconds before they acknowledge them."""
         (self.counts_folder / name).mkdir(parents=True, exist_ok=True)

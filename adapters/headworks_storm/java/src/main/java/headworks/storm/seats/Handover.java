@@ -290,7 +290,11 @@ final class Handover<T> {
     private void hand(Message<T> state) {
         unacknowledged = state;
         sent = effects.now();
-        effects.send(next, state.epoch, state);
+        try {
+            effects.send(next, state.epoch, state);
+        } catch (OutOfMemoryError full) { // if this ended the worker, the state would be gone
+            revoke("its worker has no memory to send its state: " + full.getMessage());
+        }
     }
 
     /** Send STATE again, and behind it the MARKs that have come this way: whoever had them may have died. */

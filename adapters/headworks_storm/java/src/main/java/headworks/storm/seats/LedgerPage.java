@@ -11,8 +11,8 @@ import org.apache.storm.shade.net.minidev.json.JSONValue;
  * A page of the ledger, of one component; never changed.
  *
  * <p>As JSON it has {@code owners}, {@code [seat,epoch,holder,life]} by logical task, as {@link Entry} says; {@code wanted},
- * {@code [seat,epoch]} of moves that were ordered and are not yet entered, with a third member once the owner has tried a
- * snapshot; {@code refused}, {@code [epoch,why]} of the last order that was not carried out; and {@code lost},
+ * {@code [seat,epoch]} of moves that were ordered and are not yet entered, with the bytes of its state, 1 at least, once the
+ * owner has tried a snapshot; {@code refused}, {@code [epoch,why]} of the last order that was not carried out; and {@code lost},
  * {@code [times,epoch,why]} of tasks that lost their state, or what they had of it since it was handed over. {@code working},
  * {@code [tasks,number]}, is there once somebody has said how many tasks are to work, with the number of the order.
  */
@@ -128,6 +128,11 @@ final class LedgerPage {
         return wanted(index) != Message.NOBODY && wanted.get(String.valueOf(index)).size() > 2;
     }
 
+    /** Bytes of the state with which a task that was {@link #tried} is to move. */
+    long size(int index) {
+        return tried(index) ? number(wanted.get(String.valueOf(index)), 2) : 0;
+    }
+
     /** Times that a task has lost its state. */
     int lost(int index) {
         List<Object> loss = lost.get(String.valueOf(index));
@@ -135,11 +140,11 @@ final class LedgerPage {
     }
 
     /** This page with the order for a task marked as tried. */
-    LedgerPage tried(int index, long epoch) {
+    private LedgerPage tried(int index, long epoch, long size) {
         if (wanted(index) == Message.NOBODY || tried(index) || entry(index).epoch != epoch - 1) {
             return this;
         }
-        return new LedgerPage(entries, with(wanted, index, List.of(wanted(index), epoch, 1)), refused, lost, working);
+        return new LedgerPage(entries, with(wanted, index, List.of(wanted(index), epoch, Math.max(1, size))), refused, lost, working);
     }
 
     /** This page with an owner entered to whom the one before is to give its task; this page if an owner is as new. */
@@ -250,10 +255,11 @@ final class LedgerPage {
     /**
      * This page once the owner of a task has tried a snapshot for the ownership of a number.
      *
+     * @param size bytes of the state
      * @param why the state cannot be had; null if it can
      */
-    LedgerPage attempted(int index, long epoch, String why) {
-        return table.epoch(index) != epoch - 1 ? this : why == null ? tried(index, epoch) : refuse(index, epoch, why);
+    LedgerPage attempted(int index, long epoch, long size, String why) {
+        return table.epoch(index) != epoch - 1 ? this : why == null ? tried(index, epoch, size) : refuse(index, epoch, why);
     }
 
     /**

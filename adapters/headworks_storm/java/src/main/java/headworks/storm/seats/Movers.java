@@ -286,16 +286,17 @@ final class Movers implements AutoCloseable {
         boolean tried = page.tried(seat.index);
         String order = seat.task + "@" + entry.epoch;
         if (wanted == seat.task && tried && preparing.add(order)) {
-            seat.prepare(why -> later("enter an owner", () -> prepared(seat, entry.epoch + 1, why)));
+            seat.prepare(page.size(seat.index), why -> later("enter an owner", () -> prepared(seat, entry.epoch + 1, why)));
         } else if (!tried && entry.seat == seat.task && preparing.add(order)) {
-            seat.attempt(why -> later("say whether a state can be had", () -> attempted(seat, entry.epoch + 1, why)));
+            seat.attempt((size, why) ->
+                later("say whether a state can be had", () -> attempted(seat, entry.epoch + 1, size, why)));
         }
     }
 
     /** The owner has tried a snapshot. */
-    private void attempted(SeatHandover seat, long epoch, String why) throws Exception {
+    private void attempted(SeatHandover seat, long epoch, long size, String why) throws Exception {
         preparing.remove(seat.task + "@" + (epoch - 1));
-        learn(seat.component, changed(seat.component, page -> page.attempted(seat.index, epoch, why)));
+        learn(seat.component, changed(seat.component, page -> page.attempted(seat.index, epoch, size, why)));
     }
 
     /** The bolt in a seat is ready, or not: the seat is entered as the owner, which is what decides a move. */

@@ -2,6 +2,7 @@ package headworks.storm.seats;
 
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.function.BiConsumer;
 import java.util.function.BiFunction;
 import java.util.function.Consumer;
 import org.apache.storm.task.OutputCollector;
@@ -15,6 +16,11 @@ final class SeatHandover implements Arrivals, Effects<TupleImpl> {
     private static final Logger LOG = LoggerFactory.getLogger(SeatHandover.class);
     /** With more, what is due waits longer while tuples come without a break; with less, each tuple costs more. */
     private static final int LOOK = 256;
+    /**
+     * Times that a state is in memory as it comes: as Storm reads it, in its message, and in the bolt. With fewer, Storm runs out
+     * of memory, which ends a worker; with more, a task does not move to a worker that could take it.
+     */
+    private static final int COPIES = 3;
 
     final int task;
     final String component;
@@ -139,15 +145,19 @@ final class SeatHandover implements Arrivals, Effects<TupleImpl> {
     /**
      * Make the bolt ready before it is given the task; from any thread.
      *
+     * @param size bytes of the state that comes with it
      * @param answer told why not, null if it is ready; on the executor's thread
      */
-    void prepare(Consumer<String> answer) {
-        order(() -> answer.accept(ready()));
+    void prepare(long size, Consumer<String> answer) {
+        order(() -> answer.accept(ready(size)));
     }
 
-    private String ready() {
+    private String ready(long size) {
         if (!handover.settled()) {
             return "its seat there still passes on what comes for it: wait until it is settled";
+        }
+        if (!Heap.hasRoom(COPIES * size)) {
+            return "the other worker has less memory than " + COPIES + " times its state of " + size + " bytes";
         }
         if (!prepared && !handover.owner()) {
             try {
@@ -164,28 +174,29 @@ final class SeatHandover implements Arrivals, Effects<TupleImpl> {
     /**
      * Take a snapshot for a trial, before a move; from any thread.
      *
-     * @param answer told why not, null if the state can be had; on any thread
+     * @param answer told how many bytes it has, and why not, null if the state can be had; on any thread
      */
-    void attempt(Consumer<String> answer) {
+    void attempt(BiConsumer<Long, String> answer) {
         order(() -> {
             try {
                 attempted(answer);
             } catch (SnapshotException failed) {
-                answer.accept(failed.getMessage());
+                answer.accept(0L, failed.getMessage());
             }
         });
     }
 
-    private void attempted(Consumer<String> answer) throws SnapshotException {
+    private void attempted(BiConsumer<Long, String> answer) throws SnapshotException {
         if (!handover.owner() || !handover.settled()) {
-            answer.accept("its last move is not settled");
+            answer.accept(0L, "its last move is not settled");
             return;
         }
         byte[] content = snapshots.attempt(seat.resident().bolt, seat.resident().census());
+        long size = content.length;
         if (snapshots.movable()) {
-            seat.rehearse(bolt -> snapshots.give(bolt, content), answer);
+            seat.rehearse(bolt -> snapshots.give(bolt, content), why -> answer.accept(size, why));
         } else {
-            answer.accept(null);
+            answer.accept(size, null);
         }
     }
 

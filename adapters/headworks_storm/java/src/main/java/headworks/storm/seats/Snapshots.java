@@ -1,5 +1,6 @@
 package headworks.storm.seats;
 
+import com.esotericsoftware.kryo.io.KryoBufferOverflowException;
 import java.lang.ref.SoftReference;
 import java.lang.reflect.Field;
 import java.util.ArrayList;
@@ -8,7 +9,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
 import org.apache.storm.serialization.KryoValuesDeserializer;
-import org.apache.storm.serialization.KryoValuesSerializer;
 import org.apache.storm.task.IBolt;
 import org.apache.storm.topology.BasicBoltExecutor;
 import org.apache.storm.utils.ObjectReader;
@@ -25,7 +25,7 @@ final class Snapshots {
     private final Map<String, Object> conf;
     private final long most;
     // A trial comes before each move: what takes the state then knows its classes, and has a buffer of its size.
-    private SoftReference<KryoValuesSerializer> serializer = new SoftReference<>(null);
+    private SoftReference<BoundedValues> serializer = new SoftReference<>(null);
     private KryoValuesDeserializer deserializer;
 
     /**
@@ -45,10 +45,10 @@ final class Snapshots {
         }
     }
 
-    private KryoValuesSerializer serializer() {
-        KryoValuesSerializer found = serializer.get();
+    private BoundedValues serializer() {
+        BoundedValues found = serializer.get();
         if (found == null) {
-            found = new KryoValuesSerializer(conf);
+            found = new BoundedValues(conf, most);
             serializer = new SoftReference<>(found);
         }
         return found;
@@ -64,14 +64,19 @@ final class Snapshots {
         byte[] content;
         try {
             content = content(bolt);
-        } catch (ReflectiveOperationException | RuntimeException | LinkageError | StackOverflowError failed) {
+        } catch (KryoBufferOverflowException larger) {
+            throw new SnapshotException(tooLarge(), larger);
+        } catch (ReflectiveOperationException | RuntimeException | LinkageError | VirtualMachineError failed) {
             throw new SnapshotException("its state (" + state + ") cannot be taken: " + failed, failed);
         }
         if (content.length > most) {
-            throw new SnapshotException("its state has " + content.length + " bytes, more than the " + most + " of "
-                + MOST, null);
+            throw new SnapshotException(tooLarge(), null);
         }
         return content;
+    }
+
+    private String tooLarge() {
+        return "its state has more than the " + most + " bytes of " + MOST;
     }
 
     /**
@@ -86,7 +91,7 @@ final class Snapshots {
         }
         try {
             new KryoValuesDeserializer(conf).deserialize(content);
-        } catch (RuntimeException | LinkageError | StackOverflowError failed) {
+        } catch (RuntimeException | LinkageError | VirtualMachineError failed) {
             throw new SnapshotException("its state (" + state + ") can be written and not be read again: " + failed, failed);
         }
         List<String> changed = census.changed();

@@ -23,6 +23,7 @@ class HandoverTest {
         byte[] state = {7};
         long bytes = 10;
         long now;
+        boolean full;
 
         @Override
         public void execute(String tuple) {
@@ -31,6 +32,9 @@ class HandoverTest {
 
         @Override
         public void send(int seat, long epoch, Message<String> message) {
+            if (full && message.state != null) {
+                throw new OutOfMemoryError("no heap");
+            }
             done.add(seat + "@" + epoch + " " + message.kind + (message.tuple == null ? "" : " " + message.tuple));
         }
 
@@ -297,6 +301,18 @@ class HandoverTest {
         script.did("kept: no heap", "a", "11@1 MARK");
         assertTrue(giver.owner());
         assertEquals(List.of(2L, 0L), List.of(giver.epoch(), giver.forwarded()));
+    }
+
+    @Test
+    void aTaskStaysWhoseStateItsWorkerHasNoMemoryToSend() {
+        Handover<String> giver = seat(10, 10, 0);
+        script.full = true;
+        assertTrue(giver.give(11, 1));
+        giver.tuple(1, "a");
+        script.did("11@1 STATE"); // without a state
+        giver.forwarded(1, Message.returned(11, 1));
+        script.did("kept: its worker has no memory to send its state: no heap", "a");
+        assertTrue(giver.owner());
     }
 
     @Test

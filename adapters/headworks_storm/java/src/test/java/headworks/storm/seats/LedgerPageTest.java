@@ -64,11 +64,12 @@ class LedgerPageTest {
     void anOrderIsTriedByTheOwnerBeforeItIsCarriedOut() {
         LedgerPage page = ordered(12, 1);
         assertFalse(page.tried(1));
-        LedgerPage tried = LedgerPage.read(page.tried(1, 1).json());
+        LedgerPage tried = LedgerPage.read(page.attempted(1, 1, 77, null).json());
         assertTrue(tried.tried(1));
         assertEquals(12, tried.wanted(1));
-        assertSame(first, first.tried(1, 1), "there is no order");
-        assertSame(page, page.tried(1, 2), "it is of another ownership");
+        assertEquals(77, tried.size(1));
+        assertSame(first, first.attempted(1, 1, 77, null), "there is no order");
+        assertSame(page, page.attempted(1, 2, 77, null), "it is of another ownership");
     }
 
     @Test
@@ -89,7 +90,7 @@ class LedgerPageTest {
 
     @Test
     void anOrderIsTriedAgainByTheNextLifeOfTheOwner() {
-        LedgerPage page = LedgerPage.read(ordered(12, 1).start(1, 13, "a", true).tried(1, 1).json());
+        LedgerPage page = LedgerPage.read(ordered(12, 1).start(1, 13, "a", true).attempted(1, 1, 0, null).json());
         LedgerPage again = page.start(1, 13, "b", true);
         assertTrue(page.tried(1));
         assertFalse(again.tried(1));

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -46,7 +47,7 @@ class SnapshotsTest {
         private transient Thread thread = Thread.currentThread();
     }
 
-    static final class Own extends BaseRichBolt implements Movable {
+    static class Own extends BaseRichBolt implements Movable {
         private static final long serialVersionUID = 1L;
         private byte[] state = {1, 2};
 
@@ -125,7 +126,33 @@ class SnapshotsTest {
         assertSays("cannot be taken", "fields:thread");
         assertSays("cannot be taken", "movable"); // which it is not
         conf.put(Snapshots.MOST, 0);
-        assertSays("more than the 0 of headworks.seats.state.mb", "fields:counts");
+        assertSays("more than the 0 bytes of headworks.seats.state.mb", "fields:counts");
+    }
+
+    static final class Hoard extends Counting {
+        private static final long serialVersionUID = 1L;
+        private final List<byte[]> lines = new ArrayList<>(Collections.nCopies(4_000, new byte[1 << 20]));
+    }
+
+    @Test
+    void aStateThatIsLargerThanTheHeapIsRefusedBeforeItFillsIt() {
+        String said = assertThrows(SnapshotException.class,
+            () -> new Snapshots("fields:lines", conf).take(new BasicBoltExecutor(new Hoard()))).getMessage();
+        assertEquals("its state has more than the 67108864 bytes of headworks.seats.state.mb", said);
+    }
+
+    @Test
+    void aWorkerWithoutMemoryForASnapshotLivesOn() {
+        Own full = new Own() {
+            private static final long serialVersionUID = 1L;
+
+            @Override
+            public byte[] snapshot() {
+                throw new OutOfMemoryError("Java heap space");
+            }
+        };
+        String said = assertThrows(SnapshotException.class, () -> new Snapshots("movable", conf).take(full)).getMessage();
+        assertEquals("its state (movable) cannot be taken: java.lang.OutOfMemoryError: Java heap space", said);
     }
 
     /** Kryo writes it, and cannot make one when it reads. */

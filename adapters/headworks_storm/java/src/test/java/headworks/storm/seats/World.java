@@ -474,7 +474,7 @@ final class World {
             preparing.remove("false@" + (as - 1));
             String why = handover.owner() && handover.settled() ? null : "its last move is not settled";
             if (!dead) {
-                layer.change(host, old -> old.attempted(index, as, why));
+                layer.change(host, old -> old.attempted(index, as, 0, why));
             }
         }
 
