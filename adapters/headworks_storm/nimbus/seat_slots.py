@@ -80,9 +80,25 @@ def _slots_of(scheduled: Scheduled, room: _Room) -> dict[str, Slot]:
             break
         used[slot.node] += 1
         found.append(slot)
-    if found and not scheduled.assignment:  # as Storm does: fewer slots are shared by all that begins
-        found = [found[number % len(found)] for number in range(len(groups))]
-    return {task: slot for tasks, slot in zip(groups, found, strict=False) for task in tasks}
+    return _shared(scheduled, groups, found)
+
+
+def _shared(scheduled: Scheduled, groups: list[list[str]], found: list[Slot]) -> dict[str, Slot]:
+    """Slots of groups of executors. Fewer are shared by all that waits, as Storm does, if a worker may have the heap.
+
+    Of a topology that begins, a part would be refused: its heap is looked at by who carries the answer out.
+    """
+    heap_of = {each.id: each.task_heap for each in scheduled.topology.components}
+    limit = scheduled.topology.worker_heap if scheduled.assignment else None
+    heap: dict[Slot, float] = defaultdict(float)
+    slots: dict[str, Slot] = {}
+    for number, tasks in enumerate(groups if found else ()):
+        slot = found[number % len(found)]
+        more = sum(heap_of[component_of(task)] for task in tasks)
+        if number < len(found) or limit is None or heap[slot] + more <= limit:
+            heap[slot] += more
+            slots.update(dict.fromkeys(tasks, slot))
+    return slots
 
 
 class _Room:

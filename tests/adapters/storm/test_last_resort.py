@@ -63,6 +63,7 @@ def test_what_the_stand_in_would_place_is_placed(
             cluster = clusters.cluster(number)
             before, hard = dict(clusters.layout(cluster)), dict(clusters.kept(cluster))
             alone = dict(clusters.waiting(clusters.alone(cluster)))
+            waits["with seats, and lost some"] += clusters.robbed(cluster)
             nimbus.schedule(cluster.getTopologies(), cluster)
             left = dict(clusters.waiting(cluster))
             said = {each: cluster.getStatus(each) for each in left}
@@ -79,6 +80,7 @@ def test_what_the_stand_in_would_place_is_placed(
     assert full > len(CLUSTERS[name]) / 10
     for kind, count in waits.items():
         record_property(kind, count)
+    assert waits["with seats, and lost some"] > 0
     assert 0 < waits["constrained and left out"] < waits["constrained"] / 2
 
 

@@ -264,6 +264,17 @@ def test_seats_of_several_workers_that_one_had_go_to_one_slot_when_it_dies():
     assert len(set(found.values())) == 1
 
 
+def test_seats_of_several_workers_that_died_share_the_only_free_slot_as_storm_has_them():
+    three = {"workers": 3, "components": {"count": {"tasks": 2}}}
+    lost = {**rebalanced(workers=3, seats=three, slots=(A,)), "assignment": [0, -1, -1] * 2 + [0, -1]}
+    found = assign_seat_slots(snapshot(lost, supervisors=("s1",), ports=(6700, 6701)), {})
+    assert (set(found.slots.values()), len(found.slots), dict(found.lacking)) == ({Slot("s1", 6701)}, 5, {})
+    (heap,) = {each.task_heap for each in snapshot(lost).scheduled[0].topology.components}
+    found = assign_seat_slots(snapshot({**lost, "heap": 4 * heap}, supervisors=("s1",), ports=(6700, 6701)), {})
+    assert (set(found.slots.values()), len(found.slots)) == ({Slot("s1", 6701)}, 4)
+    assert found.lacking["wc"].startswith("1 executors have no slot")
+
+
 @pytest.mark.parametrize(
     ("workers", "pairs", "said"),
     [

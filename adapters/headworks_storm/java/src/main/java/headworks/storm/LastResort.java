@@ -20,9 +20,11 @@ import org.slf4j.LoggerFactory;
 final class LastResort {
     private static final Logger LOG = LoggerFactory.getLogger(LastResort.class);
 
+    /** Setting of a topology whose tasks have seats. */
+    static final String SEATS = "headworks.seats";
     /** Settings of topologies that need more slots than the scheduler before gives them: hard constraints, and seats. */
     private static final List<String> MORE = List.of("topology.ras.constraints", "topology.spread.components",
-        "topology.ras.one.executor.per.worker", "topology.ras.one.component.per.worker", "headworks.seats");
+        "topology.ras.one.executor.per.worker", "topology.ras.one.component.per.worker", SEATS);
 
     private final Fallback fallback;
     private final Answer answer;

@@ -38,9 +38,9 @@ final class Status {
         }
     }
 
-    /** Hosts with more than they declare, of a topology that the stand-in placed executors of. */
+    /** Hosts with more than they declare, of a topology that the stand-in placed executors of, or whose seats go by slots. */
     private String beyond(Cluster cluster, TopologyDetails topology, int added) {
-        if (added == 0 && !resorted.contains(topology.getId())) {
+        if (added == 0 && !resorted.contains(topology.getId()) && !topology.getConf().containsKey(LastResort.SEATS)) {
             return "";
         }
         String hosts = Room.beyond(cluster, topology);

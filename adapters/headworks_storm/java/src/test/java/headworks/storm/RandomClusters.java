@@ -25,6 +25,7 @@ public final class RandomClusters {
     /** Bolts of a topology that a node may have, where it says so. */
     private static final int MOST = 2;
     private static final String RULES = "topology.ras.constraints";
+    private static final String SEATS = "headworks.seats";
     private static final String ALONE = "topology.ras.one.executor.per.worker";
     private static final String PURE = "topology.ras.one.component.per.worker";
     private static final List<Map<String, Object>> HARD = List.of(Map.of(ALONE, true), Map.of(PURE, true),
@@ -39,20 +40,43 @@ public final class RandomClusters {
         return Clusters.conf();
     }
 
-    /** A cluster by its number, where Storm's even scheduler placed what runs; some topologies declare a hard constraint. */
+    /**
+     * A cluster by its number, where Storm's even scheduler placed what runs; some topologies declare a hard constraint, and
+     * tasks of the first one may have seats.
+     */
     public static Cluster cluster(long seed) {
         Random dice = new Random(seed);
         List<TopologyDetails> topologies = topologies(dice);
         topologies.replaceAll(each ->
             dice.nextInt(4) > 0 ? each : Clusters.saying(each, HARD.get(dice.nextInt(HARD.size()))));
+        topologies.set(0, isHard(topologies.get(0)) ? topologies.get(0) : seated(topologies.get(0)));
         return cluster(dice, topologies, new EvenScheduler());
+    }
+
+    /** With a seat of each task in each worker, if the number of bolts allows it. */
+    private static TopologyDetails seated(TopologyDetails topology) {
+        int workers = topology.getNumWorkers();
+        int bolts = topology.getExecutorToComponent().size() / 2;
+        Map<String, Object> tasks = Map.of("bolt-0", Map.of("tasks", bolts / workers));
+        return bolts % workers > 0 ? topology
+            : Clusters.saying(topology, Map.of(SEATS, Map.of("workers", workers, "components", tasks)));
+    }
+
+    /** Topologies whose tasks have seats, and that wait for slots while others of their executors run. */
+    public static int robbed(Cluster cluster) {
+        return (int) cluster.getTopologies().getTopologies().stream().filter(each -> each.getConf().containsKey(SEATS)
+            && !cluster.getUnassignedExecutors(each).isEmpty() && cluster.getAssignmentById(each.getId()) != null).count();
+    }
+
+    private static boolean isHard(TopologyDetails topology) {
+        return topology.getConf().containsKey(RULES) || says(topology, ALONE) || says(topology, PURE);
     }
 
     /** The topologies that declare a hard constraint, and whether what is placed of each keeps it. */
     public static Map<String, Boolean> kept(Cluster cluster) {
         Map<String, Boolean> kept = new TreeMap<>();
         for (TopologyDetails topology : cluster.getTopologies()) {
-            if (topology.getConf().containsKey(RULES) || says(topology, ALONE) || says(topology, PURE)) {
+            if (isHard(topology)) {
                 kept.put(topology.getId(), kept(cluster, topology));
             }
         }
