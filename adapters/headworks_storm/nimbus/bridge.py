@@ -142,9 +142,10 @@ class Bridge:
         return self
 
     def __exit__(self, *_error: object) -> None:
-        """Stop listening; the endpoint file goes if it is still this process's."""
-        # A second process may have taken over with the same file while this one ended.
-        if Endpoint.read(self._path) == self.endpoint:
+        """Stop listening; the endpoint file goes if it still names the port of this process, with whatever token."""
+        # A second process may have taken over with the same file while this one ended: it has another port.
+        found = Endpoint.read(self._path)
+        if self.endpoint is not None and found is not None and found.port == self.endpoint.port:
             self._path.unlink(missing_ok=True)
         self._server.__exit__()
 

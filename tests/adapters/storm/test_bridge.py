@@ -37,6 +37,14 @@ def test_who_finds_the_endpoint_file_is_let_in(tmp_path):
         assert not file.exists()
 
 
+def test_an_endpoint_file_with_another_token_goes_too_and_that_of_another_process_stays(tmp_path):
+    own, other = tmp_path / "own.json", tmp_path / "other.json"
+    with Bridge(str.upper, own), Bridge(str.upper, other):
+        Endpoint(port=Endpoint.read(own).port, token="rotated").write(own)
+        Endpoint(port=Endpoint.read(other).port + 1, token="of another").write(other)
+    assert (own.exists(), other.exists()) == (False, True)
+
+
 @pytest.mark.parametrize("sent", [b"", b"A", b"A\nnot the token"], ids=["nothing", "half a line", "half a token"])
 def test_a_caller_that_never_ends_its_line_does_not_hold_the_end(tmp_path, sent):
     file = tmp_path / "endpoint.json"
