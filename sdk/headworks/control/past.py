@@ -133,4 +133,5 @@ def _earlier(past: Past, record: Mapping[str, Any], when: float) -> Past:
 
 
 def _age(at: str, today: datetime) -> float:
-    return (today - datetime.strptime(at, TIME).replace(tzinfo=UTC)).total_seconds()
+    """Seconds since a record; none if the clock was ahead then: its moves would count until it is there again."""
+    return max(0.0, (today - datetime.strptime(at, TIME).replace(tzinfo=UTC)).total_seconds())

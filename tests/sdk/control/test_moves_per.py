@@ -207,7 +207,9 @@ def test_a_day_has_the_newest_records_of_all_files(tmp_path):
     for number, at_ in enumerate(("2001-01-01T00:00:00Z", "2999-01-01T00:00:00Z", "2999-01-01T00:00:00Z"), 1):
         journal.append({"number": number, "at": at_, "moved": number})
     assert [each["moved"] for each in journal.recent("2500-01-01T00:00:00Z")] == [3, 2]
-    assert past_of(journal, now=0.0).today(0.0) == 5
+    past = past_of(journal, now=0.0)
+    assert past.today(0.0) == 5
+    assert past.today(DAY) == 0  # the clock was ahead: they count from now on
     with journal.path.open("ab") as file:
         file.write(b'{"number": 4, "at"')
     assert [each["moved"] for each in journal.recent("")] == [3, 2, 1]

@@ -80,11 +80,14 @@ final class Ledger implements AutoCloseable {
         return zookeeper.checkExists().forPath(topologies + "/" + topology) != null;
     }
 
-    /** Milliseconds from the submission of the topology to the first page of a component, by ZooKeeper's clock; 0 if not known. */
+    /**
+     * Milliseconds from the submission of the topology to the first page of a component, by ZooKeeper's clock, which may have been
+     * set in between, forwards or back; 0 if not known.
+     */
     long age(String component) throws Exception {
         Stat submitted = zookeeper.checkExists().forPath(topologies + "/" + topology);
         Stat page = zookeeper.checkExists().forPath(path("components", component));
-        return submitted == null || page == null ? 0 : page.getCtime() - submitted.getCtime();
+        return submitted == null || page == null ? 0 : Math.abs(page.getCtime() - submitted.getCtime());
     }
 
     /**

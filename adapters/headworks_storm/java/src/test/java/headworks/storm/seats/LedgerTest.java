@@ -37,13 +37,14 @@ class LedgerTest {
     private NIOServerCnxnFactory server;
     private Ledger ledger;
     private Ledger another;
+    private Map<String, Object> conf;
     private CuratorFramework storms;
     private long epoch;
 
     @BeforeEach
     void start() throws Exception {
         server = Zookeeper.mkInprocessZookeeper(folder.toString(), null);
-        Map<String, Object> conf = Utils.readStormConfig();
+        conf = Utils.readStormConfig();
         conf.put(Config.STORM_ZOOKEEPER_SERVERS, List.of("localhost"));
         conf.put(Config.STORM_ZOOKEEPER_PORT, server.getLocalPort());
         ledger = new Ledger(conf, "t-1");
@@ -99,6 +100,18 @@ class LedgerTest {
         Thread.sleep(20);
         another.open(COUNT, LedgerPage.first(Table.of(10, 13)));
         assertTrue(ledger.age(COUNT) >= 20);
+        assertTrue(read().untouched());
+    }
+
+    @Test
+    void aStormForgetsNothingOfAnotherOneInTheSameZooKeeper() throws Exception {
+        conf.put(Config.STORM_ZOOKEEPER_ROOT, "/another");
+        try (Ledger other = new Ledger(conf, "t-2")) {
+            other.open(COUNT, LedgerPage.first(Table.of(10, 13)));
+            storms.create().creatingParentsIfNeeded().forPath("/another/storms");
+            other.tidy();
+            assertThrows(KeeperException.NoNodeException.class, () -> other.page(COUNT, () -> { }));
+        }
         assertTrue(read().untouched());
     }
 
