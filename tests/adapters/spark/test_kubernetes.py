@@ -95,20 +95,22 @@ DYNAMIC = {
     "spark.storage.decommission.enabled": "true",
     "spark.storage.decommission.shuffleBlocks.enabled": "true",
 }
-CLIENT = {
-    "spark.executor.instances": str(PLACED),
-    "spark.driver.host": "127.0.0.1",
-    "spark.driver.bindAddress": "127.0.0.1",
-}
+CLIENT = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+PORTS = ("spark.driver.port", "spark.driver.blockManager.port")
 
 
 @pytest.fixture(scope="module")
 def found(java: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Application, LocalKubernetes, Log]]:
     """What one application said and wrote, the pods that it had, and Spark's event log."""
     folder = tmp_path_factory.mktemp("application")
-    with LocalKubernetes(ZONES | {NODES[-1]: ""}, tmp_path_factory.mktemp("pods")) as cluster:
-        words = (str(APPLICATION), str(folder), "lose", "2")
-        submit(cluster, folder, SETTINGS | CLIENT, words, meanwhile=lambda: lose_a_node(cluster, folder))
+    with Ports() as ports, LocalKubernetes(ZONES | {NODES[-1]: ""}, tmp_path_factory.mktemp("pods")) as cluster:
+        own = {"spark.kubernetes.driver.master": cluster.url, "spark.executor.instances": str(PLACED)}
+        own |= {name: str(port) for name, port in zip(PORTS, ports.take(len(PORTS)), strict=True)}
+        words = ("--deploy-mode", "cluster", f"local://{APPLICATION}", str(folder), "lose", "2")
+        submit(cluster, folder, SETTINGS | own, words, meanwhile=lambda: lose_a_node(cluster, folder))
+        (driver,) = cluster.server.objects.under(PODS, "spark-role=driver").values()
+        said = cluster.folder / f"{driver['metadata']['name']}.log"
+        assert driver["status"]["phase"] == "Succeeded", said.read_text()[-20000:]
         yield Application.of(folder), cluster, logged(folder)
 
 
@@ -147,6 +149,12 @@ def logged(folder: Path) -> Log:
     return Log("", "", [json.loads(line) for line in log.read_text().splitlines()])
 
 
+def asked(cluster: LocalKubernetes, role: str) -> list[Json]:
+    """The pods of a role as Spark asked for them."""
+    made = [each for each in cluster.server.requests if each["kind"] == "Pod"]
+    return [each for each in made if each["metadata"]["labels"]["spark-role"] == role]
+
+
 def nodes_by_the_log(log: Log, placement: dict[str, Any]) -> dict[tuple[int, int], set[str]]:
     """Nodes that ran each task of the batches of a placement, as executors told their nodes."""
     added = (each for each in log.events if each["Event"] == "SparkListenerExecutorAdded")
@@ -175,7 +183,7 @@ def test_a_query_is_at_level_hard_under_its_own_url_and_every_row_is_counted_onc
 ) -> None:
     application, cluster, _log = found
     said = application.said
-    assert (said["level"], said["mode"]) == ("hard", "client")
+    assert said["level"] == "hard"
     assert said["master"] == f"k8s://{cluster.url}"
     assert every_row_is_counted_once(application)
 
@@ -190,8 +198,8 @@ def test_pods_of_one_node_are_one_node_and_every_task_runs_where_asked(
     before, _, again = application.said["placements"]
     for placement in (before, again):
         assert every_task_ran_where_asked(application, placement)
-        asked = {(stage, index): {node} for stage, index, node in placement["asked"]}
-        assert nodes_by_the_log(log, placement) == asked
+        wanted = {(stage, index): {node} for stage, index, node in placement["asked"]}
+        assert nodes_by_the_log(log, placement) == wanted
         ran = application.places(placement["after"], placement["until"])
         places = {place for found in ran.values() for place in found}
         assert places <= {(node, pod) for pod, node in cluster.pods.items()}
@@ -204,7 +212,7 @@ def test_tasks_of_pods_that_die_run_elsewhere_and_come_back_with_the_pods_in_the
     found: tuple[Application, LocalKubernetes, Log],
 ) -> None:
     application, cluster, _log = found
-    assert len(cluster.pods) == PLACED + PLACED // len(NODES)
+    assert len(asked(cluster, "executor")) == PLACED + PLACED // len(NODES)
     before, without, again = (
         application.places(each["after"], each["until"]) for each in application.said["placements"]
     )
@@ -217,18 +225,33 @@ def test_tasks_of_pods_that_die_run_elsewhere_and_come_back_with_the_pods_in_the
     assert not dead & new
 
 
+def test_the_pod_of_a_driver_has_the_two_options(
+    found: tuple[Application, LocalKubernetes, Log],
+) -> None:
+    _, cluster, _ = found
+    (driver,) = asked(cluster, "driver")
+    (container,) = driver["spec"]["containers"]
+    assert container["args"][0] == "driver"
+    maps = (each for each in cluster.server.requests if each["kind"] == "ConfigMap")
+    files = {
+        name: text
+        for each in maps
+        if each["metadata"]["name"] in map_names(driver)
+        for name, text in each["data"].items()
+    }
+    told = files["spark.properties"]
+    assert f"spark.plugins={PLACEMENT}" in told.splitlines()
+    assert any(line.startswith("spark.jars=local\\:") and "headworks-spark" in line for line in told.splitlines())
+    assert cluster.pods[driver["metadata"]["name"]] in ZONES
+
+
 @attrs.frozen
 class Packed:
-    """What is left of an application in cluster mode."""
+    """What is left of an application in client mode."""
 
     log: Log
     cluster: LocalKubernetes
     last: str
-
-    def pods(self, role: str) -> list[Json]:
-        """The pods of a role as Spark asked for them."""
-        made = [each for each in self.cluster.server.requests if each["kind"] == "Pod"]
-        return [each for each in made if each["metadata"]["labels"]["spark-role"] == role]
 
     def reasons(self) -> dict[str, str]:
         """Why each executor that went was removed; the end of a pod is told after the end of its executor."""
@@ -242,9 +265,9 @@ class Packed:
 
 @pytest.fixture(scope="module")
 def packed(java: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Packed]:
-    """Jobs in a driver's pod, which gets executors, loses those that it does not need, and then the last."""
+    """An application that gets executors, loses those that it does not need, and then the last."""
     folder = tmp_path_factory.mktemp("packed")
-    with Ports() as ports, LocalKubernetes(ZONES, tmp_path_factory.mktemp("packed-pods")) as cluster:
+    with LocalKubernetes(ZONES, tmp_path_factory.mktemp("packed-pods")) as cluster:
 
         def delete_the_last() -> None:
             last = folder / "last"
@@ -254,36 +277,13 @@ def packed(java: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pac
                 cluster.delete(pod)
 
         deleted: list[str] = []
-        own = {"spark.kubernetes.driver.master": cluster.url}
-        names = ("spark.driver.port", "spark.driver.blockManager.port")
-        own |= {name: str(port) for name, port in zip(names, ports.take(2), strict=True)}
-        words = ("--deploy-mode", "cluster", f"local://{JOBS}", str(folder))
-        submit(cluster, folder, SETTINGS | DYNAMIC | own, words, meanwhile=delete_the_last)
-        (driver,) = cluster.server.objects.under(PODS, "spark-role=driver").values()
-        said = cluster.folder / f"{driver['metadata']['name']}.log"
-        assert driver["status"]["phase"] == "Succeeded", said.read_text()[-20000:]
+        words = (str(JOBS), str(folder))
+        submit(cluster, folder, SETTINGS | DYNAMIC | CLIENT, words, meanwhile=delete_the_last)
         yield Packed(logged(folder), cluster, deleted[0])
 
 
-def test_the_pod_of_a_driver_has_the_two_options(packed: Packed) -> None:
-    (driver,) = packed.pods("driver")
-    (container,) = driver["spec"]["containers"]
-    assert container["args"][0] == "driver"
-    maps = (each for each in packed.cluster.server.requests if each["kind"] == "ConfigMap")
-    files = {
-        name: text
-        for each in maps
-        if each["metadata"]["name"] in map_names(driver)
-        for name, text in each["data"].items()
-    }
-    told = files["spark.properties"]
-    assert f"spark.plugins={PLACEMENT}" in told.splitlines()
-    assert any(line.startswith("spark.jars=local\\:") and "headworks-spark" in line for line in told.splitlines())
-    assert packed.cluster.pods[driver["metadata"]["name"]] in ZONES
-
-
 def test_executors_have_what_their_template_says_and_tell_their_nodes_and_zones(packed: Packed) -> None:
-    pods = {each["metadata"]["labels"]["spark-exec-id"]: each["metadata"] for each in packed.pods("executor")}
+    pods = {each["metadata"]["labels"]["spark-exec-id"]: each["metadata"] for each in asked(packed.cluster, "executor")}
     assert {each["labels"]["team"] for each in pods.values()} == {"rivers"}
     added = [each for each in packed.log.events if each["Event"] == "SparkListenerExecutorAdded"]
     said = {each["Executor ID"]: each["Executor Info"]["Attributes"] for each in added}
@@ -308,4 +308,4 @@ def test_no_task_fails_where_a_pod_is_deleted_and_another_one_comes_in_its_place
     after = set().union(*packed.executors("after"))
     assert after
     assert packed.last not in after
-    assert len(packed.pods("executor")) > SCALED
+    assert len(asked(packed.cluster, "executor")) > SCALED
