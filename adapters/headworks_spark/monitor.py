@@ -104,6 +104,7 @@ def watched(target: SparkTarget, opened: float, *, patience: float | None = None
         known, note = _latest(target)[1], f"{target.topology.id} has no node, and waits"
         return Observation(cluster=known.cluster, topologies=known.topologies, notes=(note,))
     jobs = _measurable(target, opened, patience)
+    target.brokers.look(driver_of(target.spark), target.query, target.topology, target.stages, nodes(target.spark))
     first = jobs[0].start.time if jobs else opened
     earlier = [job.end.time for job in recorder.jobs(target.scope) if job.end.time <= first]
     seen = observation(target, jobs, begin=max(earlier, default=None))
@@ -115,7 +116,7 @@ def watched(target: SparkTarget, opened: float, *, patience: float | None = None
             )
         return attrs.evolve(_last(target, seen), notes=(note,))
     late = _late(target, jobs[-1], opened)
-    return attrs.evolve(seen, notes=(*late, *batch_notes(target, jobs)))
+    return attrs.evolve(seen, notes=(*late, *target.brokers.notes, *batch_notes(target, jobs)))
 
 
 def _measurable(target: SparkTarget, opened: float, patience: float | None) -> tuple[Job, ...]:
@@ -199,7 +200,9 @@ def batch_notes(target: SparkTarget, jobs: Sequence[Job]) -> Iterator[str]:
 def _seen(target: SparkTarget, jobs: Sequence[Job]) -> FrozenMap[str, Slot]:
     """Slots of the last job that is the planned one: a batch may have others."""
     last = [job for job in jobs if target.runs(job)][-1:]
-    return FrozenMap({task: Slot(end.host, PORT) for job in last for task, end in _placed(target, job)})
+    ran = {task: end.host for job in last for task, end in _placed(target, job)}
+    found = ran | target.brokers.places(target.topology) if ran else ran
+    return FrozenMap({task: Slot(node, PORT) for task, node in found.items()})
 
 
 def observation(target: SparkTarget, jobs: Sequence[Job], *, begin: float | None = None) -> Observation:
@@ -215,7 +218,8 @@ def observation(target: SparkTarget, jobs: Sequence[Job], *, begin: float | None
     if not jobs:
         known = tuple(NodeSample(node=node, speed=each, source="tasks") for node, each in speed.items())
         topology = with_threads(target.topology, threads)
-        return Observation(cluster=cluster, topologies=(topology,), metrics=Metrics(nodes=known))
+        seen = Observation(cluster=cluster, topologies=(topology,), metrics=Metrics(nodes=known))
+        return target.brokers.beside(seen)
     # Pauses between batches are part of it: a query that is idle half of the time has half of the rate and of the CPU.
     period = max(jobs[-1].end.time - (begin or jobs[0].start.time), 1e-3)
     found = tuple(exchanges(target.topology.id, target.stages, target.meant(jobs), period))
@@ -228,7 +232,8 @@ def observation(target: SparkTarget, jobs: Sequence[Job], *, begin: float | None
         topologies=(_topology_sample(target, jobs, period),),
     )
     topology = with_threads(with_measured(target.topology, metrics), threads)
-    return Observation(cluster=cluster, topologies=(topology,), assignment=_seen(target, jobs), metrics=metrics)
+    seen = Observation(cluster=cluster, topologies=(topology,), assignment=_seen(target, jobs), metrics=metrics)
+    return target.brokers.beside(seen)
 
 
 @attrs.frozen(kw_only=True)

@@ -10,6 +10,7 @@ import attrs
 from headworks.errors import EngineError
 from headworks.model import FrozenMap, Metrics, Request, Resources, Slot, Task, Topology
 from headworks.model.scaling import declared_from_measured
+from headworks_spark.brokers import Brokers
 from headworks_spark.driver.session import NOT_OURS
 from headworks_spark.placement.lease import Lease
 from headworks_spark.placement.table import PlacementTable
@@ -79,6 +80,7 @@ class SparkTarget:
         cluster: The local cluster that was started for it, whose Workers come and go with its executors.
         query: The streaming query; None of a job group, and then nobody notices that it is over.
         total: Number of executors that it is to have.
+        brokers: Brokers of Kafka beside it, as the last window found them.
         notes: Sentences on what of it is not placed.
     """
 
@@ -92,6 +94,7 @@ class SparkTarget:
     query: Any = None
     cluster: Any = None
     total: ExecutorTotal = attrs.field(factory=ExecutorTotal)
+    brokers: Brokers = attrs.field(factory=Brokers)
     notes: tuple[str, ...] = ()
 
     @classmethod

@@ -10,7 +10,7 @@ import attrs
 from headworks_spark.driver.classes import made
 from headworks_spark.driver.driver import HARD, NONE, Trigger
 from headworks_spark.driver.gateway import is_stopped, running_gateway, scala_context, stop_if_alive, stream_execution
-from headworks_spark.driver.operators import STATEFUL, PlanNode
+from headworks_spark.driver.operators import SCAN, STATEFUL, PlanNode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -206,4 +206,5 @@ def _read(node: Any) -> PlanNode:
     children = node.children()
     found = tuple(_read(children.apply(index)) for index in range(children.size()))
     info = node.stateInfo() if name in STATEFUL else None
-    return PlanNode(name, found, None if info is None or info.isEmpty() else info.get().operatorId())
+    number = None if info is None or info.isEmpty() else info.get().operatorId()
+    return PlanNode(name, found, number, node if name == SCAN else None)

@@ -60,16 +60,22 @@ class LocalKafka(LocalCluster):
         timeout: Seconds that it may take to be ready.
         folder: Where topics and logs go; a temporary folder by default.
         settings: Settings of the broker beside its own, by Kafka's names.
+        number: Its id among the brokers of its cluster.
+        first: The broker of number 1, which is up, and whose cluster it joins.
         group: The mark of the broker, once started.
         port: Where clients find it, once started.
+        controller: Address of the controller of its cluster, once started.
     """
 
     host: str = "127.0.0.1"
     timeout: float = attrs.field(default=600.0, kw_only=True)
     folder: Path | None = attrs.field(default=None, kw_only=True)
     settings: Mapping[str, str] = attrs.field(factory=dict, kw_only=True)
+    number: int = attrs.field(default=1, kw_only=True)
+    first: LocalKafka | None = attrs.field(default=None, kw_only=True)
     group: str = attrs.field(default="", init=False)
     port: int = attrs.field(default=0, init=False)
+    controller: str = attrs.field(default="", init=False)
     _daemon: Daemon | None = attrs.field(init=False, default=None)
     _ports: Ports = attrs.field(init=False, factory=Ports)
     _work: Path = attrs.field(init=False, default=None)
@@ -98,8 +104,9 @@ class LocalKafka(LocalCluster):
         self._jars = resolve_locked(LOCK)
         self._work = (self.folder or lifetime().scratch("headworks-kafka-")).resolve()
         try:
-            self.port, controller = self._ports.take(2)
-            self._lay_out(controller)
+            self.port, own = self._ports.take(2)
+            self.controller = self.first.controller if self.first else f"{self.host}:{own}"
+            self._lay_out()
             self.group = lifetime().group()
             self.restart()
         except BaseException:
@@ -145,25 +152,23 @@ class LocalKafka(LocalCluster):
         self._daemon = Daemon.start("broker", command, log=self._work / "broker.log", env=env, group=self.group)
         self._wait()
 
-    def _lay_out(self, controller: int) -> None:
-        """Write what the broker reads: settings, its log's, and the name by which it knows its folder.
-
-        Args:
-            controller: Port of its controller.
-        """
+    def _lay_out(self) -> None:
+        """Write what the broker reads: settings, its log's, and the name by which it knows its folder."""
         data = self._work / "data"
         data.mkdir(parents=True, exist_ok=True)
         (self._work / "log4j2.properties").write_text(LOG)
-        (self._work / "server.properties").write_text(_properties(self._conf(data, controller) | dict(self.settings)))
-        own = {"version": "1", "node.id": "1", "cluster.id": IDENTITY, "directory.id": IDENTITY}
+        (self._work / "server.properties").write_text(_properties(self._conf(data) | dict(self.settings)))
+        folder = f"broker-{self.number:02}{IDENTITY[9:]}" if self.first else IDENTITY
+        own = {"version": "1", "node.id": str(self.number), "cluster.id": IDENTITY, "directory.id": folder}
         (data / "meta.properties").write_text(_properties(own))
 
-    def _conf(self, data: Path, controller: int) -> dict[str, str]:
+    def _conf(self, data: Path) -> dict[str, str]:
+        own = "" if self.first else f",CONTROLLER://{self.controller}"
         return {
-            "process.roles": "broker,controller",
-            "node.id": "1",
-            "controller.quorum.voters": f"1@{self.host}:{controller}",
-            "listeners": f"PLAINTEXT://{self.host}:{self.port},CONTROLLER://{self.host}:{controller}",
+            "process.roles": "broker" if self.first else "broker,controller",
+            "node.id": str(self.number),
+            "controller.quorum.voters": f"1@{self.controller}",
+            "listeners": f"PLAINTEXT://{self.host}:{self.port}{own}",
             "advertised.listeners": f"PLAINTEXT://{self.host}:{self.port}",
             "controller.listener.names": "CONTROLLER",
             "log.dirs": str(data),
