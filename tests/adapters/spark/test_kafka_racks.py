@@ -105,13 +105,12 @@ def fill(bootstrap):
 
 
 def between_racks(job):
-    """Rows of a batch that came from a broker in another rack, and all of them, by Spark's event log alone."""
+    """Rows of a batch that came from a broker in another rack, by Spark's event log alone."""
     nodes = {f"127.0.0.{number + 1}": number for number in range(1, len(RACKS) + 1)}
     read = [end for end in job.tasks if end.taken]
     partitions = [round(end.taken / ROWS) - 1 for end in read]
     assert sorted(partitions) == list(range(len(LEADERS)))
-    far = (end.taken for end, each in zip(read, partitions, strict=True) if nodes[end.host] != LEADERS[each])
-    return sum(far), sum(end.taken for end in read)
+    return sum(end.taken for end, each in zip(read, partitions, strict=True) if nodes[end.host] != LEADERS[each])
 
 
 @pytest.mark.spark
@@ -130,7 +129,7 @@ def test_tasks_that_read_kafka_run_in_the_rack_of_their_leader(brokers, master, 
         "spark.eventLog.enabled": "true",
         "spark.eventLog.dir": str(tmp_path / "logs"),
     }
-    pace = ("--window", "0.5", "--interval", "0.2", "--cooldown", "0", "--deadline", "60", "--slowdown", "3")
+    pace = ("--window", 0.5, "--interval", 0.2, "--cooldown", 0, "--min-gain", 0, "--deadline", 60, "--slowdown", 9)
     words = [word for name, value in settings.items() for word in ("--conf", f"{name}={value}")]
     words = ("-s", "dstorm-plus", *pace, *words, "--journal", journal, application, journal, brokers, 210)
     command = [HEADWORKS, "run", "--engine", "spark", "--master", master, *words]
@@ -140,8 +139,8 @@ def test_tasks_that_read_kafka_run_in_the_rack_of_their_leader(brokers, master, 
     assert done.returncode == 0, done.stderr
     (log,) = (tmp_path / "logs").iterdir()
     found = [between_racks(job) for job in replay(log).history.jobs if job.start.query and job.end.succeeded]
-    (own, every), (far, _) = found[0], found[-1]
-    assert 0 < own < every
+    own, far = found[0], found[-1]
+    assert own > 0
     assert far <= own / 2, found
     executed = next(each for each in read_journal(journal) if each["outcome"] == "executed")
     assert [executed["plan"]["assignment"][f"reads/kafka/{index}"] for index in range(3)] == [
