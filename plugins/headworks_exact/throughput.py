@@ -102,7 +102,8 @@ def _bounded(
     emitted = float(instances.profiled.gain.sum())
     low, rate = rate_of(instances, best), rate_of(instances, counts)
     proven = bound - low <= options.tolerance * low
-    said = f"{'proven optimum' if proven else 'best found so far'}, of any numbers of tasks"
+    alone = " by CPU alone" if Problem.of(instances.request).is_load_bounded else ""
+    said = f"{'proven optimum' if proven else 'best found so far'}{alone}, of any numbers of tasks"
     if counts.sum() < best.sum():
         reach = f"{low * instances.profiled.input_rate:,.6g} tuples/s take {best.sum()} tasks"
         said = f"{counts.sum()} tasks, {rate / low:.1%} of the {said}: its {reach}"

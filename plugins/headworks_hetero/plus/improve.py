@@ -18,6 +18,8 @@ from headworks_hetero.plus.batch_additions import maximize_throughput_in_batches
 from headworks_hetero.plus.best_response import GAIN
 from headworks_hetero.plus.exchange import exchange
 from headworks_hetero.plus.fewer_nodes import on_fewer_nodes
+from headworks_hetero.plus.joint import with_network
+from headworks_hetero.plus.network import Network
 from headworks_hetero.plus.packing import packed
 from headworks_hetero.plus.search import search
 from headworks_hetero.plus.start import first_tasks
@@ -89,7 +91,9 @@ def _fewest(instances: InstanceCounts, counts: Counts, options: PlusOptions, kno
     rate = model.max_factor(counts, free)
     fewer = "nodes and tasks" if options.node_cost else "tasks"
     said = f"; {rate / best:.1%} of the highest rate found, with fewer {fewer}" if rate < best * (1 - GAIN) else ""
-    return instances.plan(counts, rate, f"{int(counts.sum())} tasks; refined from {known / rate:.1%} of the rate{said}")
+    plan = instances.plan(counts, rate, f"{int(counts.sum())} tasks; refined from {known / rate:.1%} of the rate{said}")
+    network = Network.of(instances)
+    return plan if network is None else with_network(network, counts, plan, options)
 
 
 def _exchanged(instances: InstanceCounts, options: PlusOptions) -> Plan:
@@ -104,9 +108,9 @@ def _exchanged(instances: InstanceCounts, options: PlusOptions) -> Plan:
         return at_most(instances, graph.counts, "the first assignment is over-utilised")
     counts = exchange(instances, graph.counts, int(graph.counts.sum()), given=True)
     rate = instances.profiled.max_factor(counts, instances.free.clip(min=0.0))
-    return instances.plan(
-        counts, rate, f"{int(counts.sum())} tasks, as given; refined from {first / rate:.1%} of the rate"
-    )
+    said = f"{int(counts.sum())} tasks, as given; refined from {first / rate:.1%} of the rate"
+    plan, network = instances.plan(counts, rate, said), Network.of(instances)
+    return plan if network is None else with_network(network, counts, plan, options)
 
 
 def _grown(graph: Graph, options: PlusOptions) -> tuple[Graph | None, Graph | None]:

@@ -158,8 +158,8 @@ class Scores:
         moves: Running tasks that change or lose their slot; those of a dead node do not run.
         unplaced: Tasks without a slot.
         throughput: Tuples/s that all tasks of profiled components together process at the highest input rate that
-            overloads no node and no task's threads, by the profiles; None without profiles, or where one does not cover
-            its node.
+            overloads no node, no task's threads and no network of known bandwidth, by the profiles; None without
+            profiles, or where one does not cover its node.
         penalty: Weight of the soft constraints that are broken: of each its weight, times the tasks that break it.
         batch_seconds: Longest batch of a sequential topology: the slowest node of each stage, stage after stage.
         state_seconds: Seconds that the first batch takes longer, in which nodes load the state of tasks that move.

@@ -96,6 +96,12 @@ class InstanceCounts:
         """`topology/component` of each component."""
         return tuple("/".join(self._problem.components[part]) for part in self.parts.tolist())
 
+    @property
+    def unprofiled(self) -> NDArray[np.int64]:
+        """Tasks without a profile on each node, as they were placed, int64 (C, m), by component of the request."""
+        others = ~np.isin(self._problem.component, self.parts)
+        return counts_of(self._problem, np.where(others, self._node_of, -1))
+
     def plan(self, counts: NDArray[np.int64], factor: float, explanation: str = "") -> Plan:
         """Make a plan of counts, shape (K, m), each component having one at least, at a factor of the stated rates.
 
@@ -163,10 +169,10 @@ class InstanceCounts:
         if found >= factor * (1 - 1e-6):
             return self._at(plan, min(factor, found))
         said = f"{plan.explanation}; {found / factor:.1%} of the rate, as not all running tasks may move"
-        stays = self._stay(found, "within the move limit nothing is better")
+        stays = self.stay(found, "within the move limit nothing is better")
         return stays or self._at(attrs.evolve(plan, explanation=said), found)
 
-    def _stay(self, least: float, why: str) -> Plan | None:
+    def stay(self, least: float, why: str) -> Plan | None:
         """The plan of what runs, if all does and sustains a factor of the stated rates that is at least so high."""
         problem = Problem.of(with_instances(self.request, {}, priced=True))
         found = _sustains(problem, problem.current)
@@ -191,7 +197,7 @@ class InstanceCounts:
 
     def refuse(self, reason: Reason, explanation: str = "") -> Plan:
         """The plan that leaves these components out, for a reason; what runs stays where all does and takes tuples."""
-        stays = self._stay(0.0, reason.message)
+        stays = self.stay(0.0, reason.message)
         if stays is not None and stays.input_rate:
             return stays
         problem = Problem.of(self.request)

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from headworks.model import Kind
 from headworks.model.rates import component_rates
+from headworks.problem.arrays.arrays import STEP
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -105,7 +106,9 @@ class Profiled:
         load: NDArray[np.float64] = factor * self._slope(counts) + (counts * self.met).sum(axis=0)
         return load
 
-    def max_factor(self, counts: NDArray[np.int64], free: NDArray[np.float64]) -> float:
+    def max_factor(
+        self, counts: NDArray[np.int64], free: NDArray[np.float64], moved: NDArray[np.float64] | float = 0.0
+    ) -> float:
         """The largest factor at which no node exceeds its `free` percent, shape (m,), and no task its threads.
 
         0 where fixed costs alone exceed it, or fill a task's threads; infinite where no rate costs anything.
@@ -113,8 +116,9 @@ class Profiled:
         Args:
             counts: Tasks by component and node, shape (K, m).
             free: Percent of each node, shape (m,).
+            moved: Percent of each node that traffic between nodes takes at the stated rates, shape (m,).
         """
-        slope, most = self._slope(counts), self.most_by_threads(counts)
+        slope, most = self._slope(counts) + moved, self.most_by_threads(counts)
         left = free - (counts * self.met).sum(axis=0)
         if (left < -OVER * FULL).any():
             return 0.0
@@ -242,8 +246,10 @@ def throughput(problem: Arrays, node_of: NDArray[np.int64]) -> float | None:
     known = not ((counts > 0) & ~profiled.covers & profiled.covered[:, None]).any()
     if not mine.any() or not known or (node_of[mine] < 0).any():
         return None
+    moved = FULL * problem.transfer_cpu(node_of) / np.maximum(problem.capacity[:, 0], STEP)
     factor = profiled.max_factor(
-        np.where(profiled.covered[:, None], counts, 0), FULL - unprofiled_load(problem, profiled, node_of)
+        np.where(profiled.covered[:, None], counts, 0), FULL - unprofiled_load(problem, profiled, node_of), moved
     )
-    found = factor * float(profiled.gain[profiled.covered].sum())
+    link = float((problem.traffic.links(node_of, problem.m) / problem.link_limit).max(initial=0.0))
+    found = min(factor, 1 / link if link else math.inf) * float(profiled.gain[profiled.covered].sum())
     return found if math.isfinite(found) else None
