@@ -38,7 +38,7 @@ class LocalKubernetes:
         server: The API server.
         pods: Each pod that ran, by name: its node.
         failure: What ended the kubelet.
-        down: Nodes that have died; while there are any, new pods wait.
+        down: True while no pod can start.
     """
 
     zones: dict[str, str]
@@ -46,7 +46,7 @@ class LocalKubernetes:
     server: ApiServer = attrs.field(init=False, factory=ApiServer)
     pods: dict[str, str] = attrs.field(init=False, factory=dict)
     failure: BaseException | None = attrs.field(init=False, default=None)
-    down: set[str] = attrs.field(init=False, factory=set)
+    down: bool = attrs.field(init=False, default=False)
     _running: dict[str, Daemon] = attrs.field(init=False, factory=dict)
     _ending: dict[str, float] = attrs.field(init=False, factory=dict)
     _over: threading.Event = attrs.field(init=False, factory=threading.Event)
@@ -76,16 +76,9 @@ class LocalKubernetes:
         """Delete a pod as `kubectl` does: it has 30 s to end by itself."""
         self.server.delete(f"{PODS}/{name}", grace=30)
 
-    def kill_node(self, node: str) -> None:
-        """Kill the pods of a node at once, as a machine that loses power."""
-        self.down.add(node)
-        for name, daemon in tuple(self._running.items()):
-            if self.pods[name] == node:
-                daemon.signal(signal.SIGKILL)
-
-    def start_node(self, node: str) -> None:
-        """Let pods run on a node that had died."""
-        self.down.discard(node)
+    def kill(self, name: str) -> None:
+        """Kill a pod at once, as its machine would that loses power."""
+        self._running[name].signal(signal.SIGKILL)
 
     def _keep(self) -> None:
         try:

@@ -76,6 +76,7 @@ SETTINGS = {
     "spark.locality.wait.process": "600s",
     "spark.kubernetes.driver.requestTimeout": "300000",
     "spark.kubernetes.driver.connectionTimeout": "300000",
+    "spark.decommission.enabled": "true",
     "spark.eventLog.enabled": "true",
     "spark.eventLog.rolling.enabled": "false",
     "spark.eventLog.compress": "false",
@@ -91,7 +92,6 @@ DYNAMIC = {
     "spark.dynamicAllocation.minExecutors": "1",
     "spark.dynamicAllocation.executorIdleTimeout": "3s",
     "spark.dynamicAllocation.maxExecutors": str(SCALED),
-    "spark.decommission.enabled": "true",
     "spark.storage.decommission.enabled": "true",
     "spark.storage.decommission.shuffleBlocks.enabled": "true",
 }
@@ -155,6 +155,12 @@ def asked(cluster: LocalKubernetes, role: str) -> list[Json]:
     return [each for each in made if each["metadata"]["labels"]["spark-role"] == role]
 
 
+def removed(log: Log) -> dict[str, str]:
+    """Why each executor that went was removed; the end of a pod is told after the end of its executor."""
+    gone = (each for each in reversed(log.events) if each["Event"] == "SparkListenerExecutorRemoved")
+    return {each["Executor ID"]: each["Removed Reason"] for each in gone}
+
+
 def nodes_by_the_log(log: Log, placement: dict[str, Any]) -> dict[tuple[int, int], set[str]]:
     """Nodes that ran each task of the batches of a placement, as executors told their nodes."""
     added = (each for each in log.events if each["Event"] == "SparkListenerExecutorAdded")
@@ -168,14 +174,18 @@ def nodes_by_the_log(log: Log, placement: dict[str, Any]) -> dict[tuple[int, int
 
 
 def lose_a_node(cluster: LocalKubernetes, folder: Path) -> None:
-    """Kill the pods of the last node as soon as the application is ready; new ones run when it has seen that."""
+    """Delete a pod of the last node, and kill the others, as soon as the application is ready; new ones run later."""
     killed = folder / "killed"
     if (folder / "ready").exists() and not killed.exists():
-        cluster.kill_node(NODES[-1])
+        cluster.down = True
+        deleted, *others = (name for name, node in cluster.pods.items() if node == NODES[-1])
+        cluster.delete(deleted)
+        for each in others:
+            cluster.kill(each)
         killed.with_name("draft").write_text(NODES[-1])
         killed.with_name("draft").rename(killed)
     if (folder / "gone").exists():
-        cluster.start_node(NODES[-1])
+        cluster.down = False
 
 
 def test_a_query_is_at_level_hard_under_its_own_url_and_every_row_is_counted_once(
@@ -225,6 +235,17 @@ def test_tasks_of_pods_that_die_run_elsewhere_and_come_back_with_the_pods_in_the
     assert not dead & new
 
 
+def test_a_pod_of_a_plan_that_is_deleted_ends_its_tasks(found: tuple[Application, LocalKubernetes, Log]) -> None:
+    _, cluster, log = found
+    ids = {each["metadata"]["name"]: each["metadata"]["labels"]["spark-exec-id"] for each in asked(cluster, "executor")}
+    deleted, killed, *_ = (ids[name] for name, node in cluster.pods.items() if node == NODES[-1])
+    reasons = removed(log)
+    assert "decommission" in reasons[deleted]
+    assert "decommission" not in reasons[killed]
+    lost = [each for each in log.events if each.get("Task End Reason", {}).get("Reason") == "ExecutorLostFailure"]
+    assert deleted not in {each["Task Info"]["Executor ID"] for each in lost}
+
+
 def test_the_pod_of_a_driver_has_the_two_options(
     found: tuple[Application, LocalKubernetes, Log],
 ) -> None:
@@ -252,11 +273,6 @@ class Packed:
     log: Log
     cluster: LocalKubernetes
     last: str
-
-    def reasons(self) -> dict[str, str]:
-        """Why each executor that went was removed; the end of a pod is told after the end of its executor."""
-        gone = (each for each in reversed(self.log.events) if each["Event"] == "SparkListenerExecutorRemoved")
-        return {each["Executor ID"]: each["Removed Reason"] for each in gone}
 
     def executors(self, group: str) -> list[set[str]]:
         """Executors of each stage of a job group."""
@@ -297,7 +313,7 @@ def test_executors_have_what_their_template_says_and_tell_their_nodes_and_zones(
 def test_executors_that_binpack_leaves_idle_are_decommissioned_until_one_is_left(packed: Packed) -> None:
     (found,) = {frozenset(each) for each in packed.executors("packed")}
     assert found == {packed.last}
-    reasons = packed.reasons()
+    reasons = removed(packed.log)
     assert len(reasons) >= SCALED
     assert all("decommission" in each.lower() for each in reasons.values()), reasons
 
