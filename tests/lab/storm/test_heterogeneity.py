@@ -12,6 +12,7 @@ from headworks.errors import EngineError
 from headworks.model import Cluster, Request
 from headworks.model.scaling import rescaled
 from headworks.plugins.host import PluginHost
+from headworks_lab.benchmarks.storm import joint
 from headworks_lab.evidence import named
 from headworks_lab.measure.sizing import fed
 from headworks_lab.storm.consolidation.run import latencies
@@ -131,3 +132,10 @@ def test_where_nodes_cannot_be_apart_nothing_is_measured_and_the_reason_is_told(
     monkeypatch.setattr(ability, "bounds", tuple)
     with pytest.raises(EngineError, match="no control group for processor time"):
         run(print)
+
+
+def test_numbers_and_nodes_together_bear_more_by_the_model_where_links_bind():
+    """At 2 Mbit/s a node, of tuples of 1,000 bytes; halves keep the numbers that were chosen by CPU alone."""
+    made = joint.plans(joint.request("diamond", 2.0))
+    assert made["halves"].parallelism == made["storm"].parallelism != made["together"].parallelism
+    assert made["together"].input_rate > 1.2 * made["halves"].input_rate
