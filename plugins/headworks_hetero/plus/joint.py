@@ -18,7 +18,7 @@ from headworks.toolbox.cancel import on_cancel
 from headworks_hetero.plus.best_response import GAIN
 from headworks_hetero.plus.changes import applied, pairs, single
 from headworks_hetero.plus.network import Network
-from headworks_hetero.plus.search import REACH, LocalSearch
+from headworks_hetero.plus.search import REACH, Course, LocalSearch
 from headworks_hetero.plus.start import first_tasks
 
 if TYPE_CHECKING:
@@ -49,25 +49,19 @@ PLACING = 4
 """Part of the budget in which the numbers of tasks by CPU alone are placed."""
 
 
-@attrs.define(kw_only=True)
-class JointSearch:
-    """A search, and what it may still cost.
+@attrs.define(kw_only=True, eq=False)
+class JointSearch(Course):
+    """A search of numbers and nodes.
 
     Attributes:
         network: The model.
-        most: Tasks that all components may have.
-        left: Cells of the budget.
         dice: Source of randomness.
         given: Whether each component keeps its number of tasks.
-        stopped: Whether it is to end with what it has.
     """
 
     network: Network
-    most: int
-    left: int
     dice: np.random.Generator
     given: bool = False
-    stopped: bool = False
 
     def best(self, starts: Iterable[Counts]) -> Counts:
         """The counts of the highest rate that were found from some starts, never a lower one than theirs."""
@@ -78,15 +72,6 @@ class JointSearch:
                 break
             best = max(best, self.climb(self._shaken(best)), key=self.rate)
         return best
-
-    def stop(self) -> None:
-        """End the search, from another thread."""
-        self.stopped = True
-
-    @property
-    def over(self) -> bool:
-        """True if the budget is spent, or somebody ended the search."""
-        return self.stopped or self.left <= 0
 
     def rate(self, counts: Counts) -> float:
         """The highest factor of the stated rates that counts sustain."""

@@ -71,17 +71,15 @@ def search(instances: InstanceCounts, starts: Sequence[Counts], seed: int, budge
 
 
 @attrs.define(kw_only=True)
-class LocalSearch:
-    """Best responses, and what they may still cost.
+class Course:
+    """What a search may still cost.
 
     Attributes:
-        instances: The choice of instance counts.
         most: Tasks that all components may have.
         left: Cells of tables.
         stopped: Whether it is to end with what it has.
     """
 
-    instances: InstanceCounts
     most: int
     left: int
     stopped: bool = False
@@ -94,6 +92,17 @@ class LocalSearch:
     def over(self) -> bool:
         """True if the budget is spent, or somebody ended the search."""
         return self.stopped or self.left <= 0
+
+
+@attrs.define(kw_only=True)
+class LocalSearch(Course):
+    """Best responses.
+
+    Attributes:
+        instances: The choice of instance counts.
+    """
+
+    instances: InstanceCounts
 
     def rate(self, counts: Counts) -> float:
         """The highest factor of the stated rates that counts sustain."""
