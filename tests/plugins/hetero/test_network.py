@@ -104,6 +104,7 @@ def test_what_the_way_to_another_node_costs_counts_as_cpu():
     plan = run(request)
     assert plan.parallelism == {"t/c0": 2, "t/c1": 2}
     assert plan.input_rate == pytest.approx(1000 / 1.5)
+    assert plan.scores.fullest_link == pytest.approx(0.5)  # a quarter of all, where each node's even share is a half
 
 
 def test_a_network_that_is_wide_enough_changes_nothing():

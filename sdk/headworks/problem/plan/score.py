@@ -117,10 +117,9 @@ def fullest_link(problem: Arrays, node_of: NDArray[np.int64], at_rate: float = 1
         at_rate: What traffic is multiplied by.
     """
     links = problem.traffic.links(node_of, problem.m).max(axis=0, initial=0)
-    limit = problem.link_limit
-    if not np.isfinite(limit).any():
-        limit = np.full(problem.m, max(problem.traffic.total, 1) / max(problem.m, 1))
-    return float((links / limit).max(initial=0.0)) * at_rate
+    if np.isfinite(problem.link_limit).any():
+        return float((links / problem.link_limit).max(initial=0.0)) * at_rate
+    return float(links.max(initial=0.0)) * problem.m / max(problem.traffic.total, 1)  # at each rate the same share
 
 
 def _factor(cpu: NDArray[np.float64], link: float, threads: float) -> float | None:
