@@ -21,13 +21,13 @@ from headworks.errors import EngineError, how_to_install
 from headworks_local.java import BRIEF, find_java
 from headworks_local.lifetime import environment
 from headworks_local.private_files import cache_folder
-from headworks_spark.driver.members import members
+from headworks_spark.driver import members as members_of
 
 if TYPE_CHECKING:
     from headworks_local.java import Java
 
 SOURCES = Path(__file__).parents[1] / "java"
-"""Folder of the Java sources; each change of them is another digest, and so another jar in the cache."""
+"""Folder of the Java sources."""
 SERVICE = "META-INF/services/org.apache.spark.scheduler.ExternalClusterManager"
 """Entry by which Java's ServiceLoader, and so Spark, finds the cluster manager in the jar."""
 BUILT = "META-INF/headworks/spark"
@@ -118,8 +118,7 @@ def scheduler_jar(home: SparkHome, *, cache: Path | None = None, java: Java | No
         EngineError: There is no Java, or the sources do not compile against this Spark.
     """
     sources = [each for each in sorted(SOURCES.rglob("*.java")) if each.parent.name not in home.absent]
-    digest = hashlib.sha256(b"\0".join(source.read_bytes() for source in sources)).hexdigest()[:12]
-    name = f"headworks-spark_{home.scala}-{home.version}-{digest}.jar"
+    name = f"headworks-spark_{home.scala}-{home.version}-{_digest(home, sources)}.jar"
     jar = (cache or cache_folder()) / "spark" / name
     if not jar.is_file():
         jar.parent.mkdir(parents=True, exist_ok=True)
@@ -131,6 +130,13 @@ def scheduler_jar(home: SparkHome, *, cache: Path | None = None, java: Java | No
             managers = (MANAGER, *(OPTIONAL_MANAGERS[part] for part in home.parts))
             _pack(classes, managers, home, Path(folder, name)).replace(jar)
     return jar
+
+
+def _digest(home: SparkHome, sources: list[Path]) -> str:
+    """Of all that a jar is made from; a vendor's build may be called as Spark's own, and has other sizes."""
+    code = [each.read_bytes() for each in (*sources, *map(Path, (__file__, members_of.__file__)))]
+    against = [f"{each.name} {each.stat().st_size}".encode() for each in home.own_jars]
+    return hashlib.sha256(b"\0".join(code + against)).hexdigest()[:12]
 
 
 def _compile(home: SparkHome, java: Java, sources: list[Path], classes: Path) -> None:
@@ -155,7 +161,7 @@ def _pack(classes: Path, managers: tuple[str, ...], home: SparkHome, jar: Path) 
         archive.writestr(SERVICE, "".join(f"{manager}\n" for manager in managers))
         archive.writestr(BUILT, f"{home.version}\n")
         compiled = sorted(classes.rglob("*.class"))
-        needed = members((each.read_bytes() for each in compiled), home.own_jars)
+        needed = members_of.members((each.read_bytes() for each in compiled), home.own_jars)
         archive.writestr(MEMBERS, "".join(f"{each}\n" for each in needed))
         for each in compiled:
             archive.write(each, each.relative_to(classes).as_posix())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -128,6 +129,22 @@ def test_a_jar_is_made_once_and_whole(home: SparkHome, compiler: Java, jar: Path
     assert f"{home.scala}-{home.version}" in jar.name
     with zipfile.ZipFile(jar) as archive:
         assert archive.read(SERVICE).decode().split() == [MANAGER, *OPTIONAL_MANAGERS.values()]
+
+
+@pytest.mark.spark
+def test_another_build_that_is_called_the_same_has_another_jar(
+    home: SparkHome, compiler: Java, jar: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "jars").mkdir()
+    for each in home.jars:
+        (tmp_path / "jars" / each.name).symlink_to(each)
+    core = next((tmp_path / "jars").glob("spark-core_*.jar"))
+    other = shutil.copyfile(core, tmp_path / "core.jar")
+    with zipfile.ZipFile(other, "a") as archive:
+        archive.writestr("vendor.txt", "a vendor's")
+    other.replace(core)
+    made = scheduler_jar(attrs.evolve(home, path=tmp_path), cache=tmp_path / "cache", java=compiler)
+    assert made.name != jar.name
 
 
 @pytest.mark.spark
