@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from headworks.model import Component, Flow, Kind, Task
-from headworks_spark.driver.leaders import Leader, leaders
+from headworks_spark.driver.leaders import Leader
 from headworks_spark.driver.operators import scans
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class Brokers:
             return
         try:
             plan = driver.plan(query)
-            self.leaders.update(_leaders(plan, topology, stages) if plan is not None else ())
+            self.leaders.update(_leaders(driver, plan, topology, stages) if plan is not None else ())
         except driver.failures as error:
             self.notes = (f"Kafka did not tell leaders of partitions: {_reason(error)}",)
         self.nodes = tuple(each.id for each in nodes) if self.leaders else ()
@@ -94,13 +94,13 @@ class Brokers:
 
 
 def _leaders(
-    plan: PlanNode, topology: Topology, stages: Mapping[str, int]
+    driver: Driver, plan: PlanNode, topology: Topology, stages: Mapping[str, int]
 ) -> Iterator[tuple[str, tuple[Leader | None, ...]]]:
     """Leaders by component; a stage with two sources, or with other numbers of tasks, is left out."""
     found = scans(plan)
     for part in topology.components:
         own = found[stages[part.id]] if stages.get(part.id, len(found)) < len(found) else ()
-        known = leaders(own[0]) if len(own) == 1 else ()
+        known = driver.leaders(own[0]) if len(own) == 1 else ()
         if known and len(known) == part.parallelism:
             yield part.id, known
 
@@ -114,4 +114,6 @@ def _near(leader: Leader, nodes: Mapping[str, Node]) -> tuple[str, ...]:
 def _reason(error: Exception) -> str:
     """The first line of the cause in Java's words, else of the error."""
     lines = str(error).splitlines()
-    return next((each.strip() for each in lines if "Exception: " in each), lines[0] if lines else type(error).__name__)
+    return next(
+        (each.strip(": ") for each in lines if "Exception: " in each), lines[0] if lines else type(error).__name__
+    )

@@ -10,6 +10,7 @@ import attrs
 from headworks_spark.driver.classes import made
 from headworks_spark.driver.driver import HARD, NONE, Trigger
 from headworks_spark.driver.gateway import is_stopped, running_gateway, scala_context, stop_if_alive, stream_execution
+from headworks_spark.driver.leaders import Leader, leaders
 from headworks_spark.driver.operators import SCAN, STATEFUL, PlanNode
 
 if TYPE_CHECKING:
@@ -190,6 +191,10 @@ class Classic:
         """See `Driver.plan`."""
         execution = stream_execution(query).lastExecution()
         return None if execution is None else _read(execution.executedPlan())
+
+    def leaders(self, scan: Any) -> tuple[Leader | None, ...]:
+        """See `Driver.leaders`."""
+        return leaders(made("KafkaLeaders").read(scan))
 
 
 def _is_ours(scheduler: Any) -> bool:

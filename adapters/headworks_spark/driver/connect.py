@@ -16,6 +16,7 @@ import attrs
 
 from headworks.errors import EngineEndedError, EngineError
 from headworks_spark.driver.driver import Trigger
+from headworks_spark.driver.leaders import Leader, leaders
 from headworks_spark.driver.operators import PlanNode
 
 if TYPE_CHECKING:
@@ -259,11 +260,17 @@ class Connect:
     def plan(self, query: Any) -> PlanNode | None:
         """See `Driver.plan`."""
         found = self.call("ConnectSession.plan", str(query.id))
-        return None if found is None else _node(found)
+        return None if found is None else _node(found, str(query.id))
+
+    def leaders(self, scan: Any) -> tuple[Leader | None, ...]:
+        """See `Driver.leaders`."""
+        return leaders(self.call("ConnectSession.leaders", *scan))
 
 
-def _node(found: Mapping[str, Any]) -> PlanNode:
-    return PlanNode(found["name"], tuple(map(_node, found["children"])), found["state"])
+def _node(found: Mapping[str, Any], query: str) -> PlanNode:
+    number = found["scan"]
+    children = tuple(_node(each, query) for each in found["children"])
+    return PlanNode(found["name"], children, found["state"], None if number is None else (query, number))
 
 
 def _refusal(error: Exception) -> EngineError | None:

@@ -9,6 +9,7 @@ import attrs
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from headworks_spark.driver.leaders import Leader
     from headworks_spark.driver.operators import PlanNode
 
 HARD = "hard"
@@ -122,3 +123,6 @@ class Driver(Protocol):
 
     def plan(self, query: Any) -> PlanNode | None:
         """The physical plan of a query's last batch; None before its first."""
+
+    def leaders(self, scan: Any) -> tuple[Leader | None, ...]:
+        """The leader of what each task of a scan reads, None where there is none now; () of a scan of no Kafka."""

@@ -39,8 +39,8 @@ SCAN = "MicroBatchScanExec"
 class PlanNode:
     """An operator of a physical plan.
 
-    `state` is its number among those that keep state, None where it keeps none. `scan` is the operator itself where it
-    reads a source, and the driver is within reach.
+    `state` is its number among those that keep state, None where it keeps none. `scan` is what `Driver.leaders` takes,
+    None where it reads no source.
     """
 
     name: str
@@ -55,7 +55,7 @@ def by_stage(plan: PlanNode) -> tuple[tuple[int, ...], ...]:
 
 
 def scans(plan: PlanNode) -> tuple[tuple[Any, ...], ...]:
-    """The operators that read a source in each stage of a plan's job, by the ordinal of the stage."""
+    """What `Driver.leaders` takes of each stage of a plan's job, by the ordinal of the stage."""
     return _by_stage(plan, lambda node: node.scan)
 
 

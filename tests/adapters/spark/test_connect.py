@@ -101,16 +101,16 @@ def workers(java: None) -> Iterator[LocalSpark]:
 
 
 @contextlib.contextmanager
-def serving(workers: LocalSpark, folder: Path, **own: str) -> Iterator[Server]:
-    """A server with the jar and a token, whose settings are `SETTINGS` but for some, which have `_` for a dot."""
+def serving(workers: LocalSpark, folder: Path, *jars: Path, **own: str) -> Iterator[Server]:
+    """A server with the jar, others and a token; its settings are `SETTINGS` but for some, which have `_` for a dot."""
     logs = folder / "events"
     logs.mkdir(parents=True)
     conf = SETTINGS | {"spark.eventLog.dir": logs.as_uri(), "spark.sql.warehouse.dir": str(folder / "warehouse")}
     conf |= {name.replace("_", "."): value for name, value in own.items()}
     options = [word for name, value in conf.items() for word in ("--conf", f"{name}={value}")]
-    jar = str(scheduler_jar(spark_home()))
+    paths = ",".join(map(str, [scheduler_jar(spark_home()), *jars]))
     program = str(spark_home().path / "bin" / "spark-submit")
-    command = [program, "--class", SERVER, "--master", workers.master_url, "--jars", jar, *options, "spark-internal"]
+    command = [program, "--class", SERVER, "--master", workers.master_url, "--jars", paths, *options, "spark-internal"]
     env = os.environ | {"PYSPARK_PYTHON": sys.executable}
     with (folder / "said").open("w") as said:
         process = subprocess.Popen(command, env=env, stdout=said, stderr=said, cwd=folder)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import subprocess
 import time
 from contextlib import ExitStack
@@ -17,9 +18,11 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
+from adapters.spark.test_connect import serving
 from headworks.control.journal import read_journal
 from headworks_local.kafka.broker import LocalKafka
 from headworks_local.maven import resolve_locked
+from headworks_spark.driver.jar import spark_home
 from headworks_spark.events.eventlog import replay
 from headworks_spark.local.cluster import LocalSpark, worker_specs
 from manager_kafka import SILENT
@@ -41,8 +44,6 @@ from pyspark.sql import SparkSession
 
 journal, bootstrap, rows = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
 spark = SparkSession.builder.config("spark.sql.shuffle.partitions", 3).getOrCreate()
-while len(spark.sparkContext._jsc.sc().statusTracker().getExecutorInfos()) < 4:
-    time.sleep(0.1)
 topic = spark.readStream.format("kafka").option("kafka.bootstrap.servers", bootstrap).option("subscribe", "rows")
 topic = topic.option("startingOffsets", "earliest").option("maxOffsetsPerTrigger", rows).load()
 counts = topic.groupBy("partition").count().writeStream.format("noop").queryName("reads").outputMode("complete")
@@ -51,7 +52,7 @@ query = counts.trigger(processingTime="1 second").start()
 
 def wait(holds):
     while not holds():
-        assert not query.lastProgress or query.lastProgress["numInputRows"], "the topic is empty"
+        assert not query.lastProgress or query.lastProgress["sources"][0]["numInputRows"], "the topic is empty"
         time.sleep(0.1)
 
 
@@ -67,8 +68,18 @@ query.stop()
 """
 """Ends four batches after it was placed."""
 
+SETTINGS = {
+    "spark.headworks.kafka.racks": "true",
+    "spark.headworks.wait": "120s",
+    "spark.executor.memory": "512m",
+    "spark.cores.max": "6",
+    "spark.scheduler.minRegisteredResourcesRatio": "1.0",
+    "spark.scheduler.maxRegisteredResourcesWaitingTime": "600s",
+}
+"""The last three: no batch before all executors are there."""
 
-@pytest.fixture
+
+@pytest.fixture(scope="module")
 def brokers(java):
     with ExitStack() as stack:
         made = []
@@ -77,14 +88,34 @@ def brokers(java):
             first = made[0] if made else None
             host = f"127.0.0.{number + 4}"
             made.append(stack.enter_context(LocalKafka(host, settings=settings, number=number, first=first)))
+        fill(made[0].bootstrap)
         yield made[0].bootstrap
 
 
-@pytest.fixture
-def master(java):
+@pytest.fixture(scope="module")
+def workers(java):
     pairs = zip(worker_specs((2, 2, 2)), RACKS, strict=True)
     with LocalSpark(tuple(attrs.evolve(each, rack=rack) for each, rack in pairs), timeout=PATIENCE) as local:
-        yield local.master_url
+        yield local
+
+
+@pytest.fixture
+def classic(workers, tmp_path):
+    """The options of a classic session, and the folder of its event log."""
+    (tmp_path / "logs").mkdir()
+    events = {"spark.eventLog.enabled": "true", "spark.eventLog.dir": str(tmp_path / "logs")}
+    settings = SETTINGS | events | {"spark.jars": ",".join(map(str, resolve_locked(LOCK)))}
+    words = [word for name, value in settings.items() for word in ("--conf", f"{name}={value}")]
+    return ("--master", workers.master_url, *words), tmp_path / "logs"
+
+
+@pytest.fixture
+def connect(workers, tmp_path):
+    """The same of a session of a Connect server."""
+    if importlib.util.find_spec("grpc") is None or spark_home().version.startswith("3."):
+        pytest.skip("needs pyspark[connect], and Spark 4")
+    with serving(workers, tmp_path, *resolve_locked(LOCK), **SETTINGS) as server:
+        yield ("--master", server.url()), server.logs
 
 
 def fill(bootstrap):
@@ -116,28 +147,20 @@ def between_racks(job):
 @pytest.mark.spark
 @pytest.mark.network
 @pytest.mark.slow
-def test_tasks_that_read_kafka_run_in_the_rack_of_their_leader(brokers, master, tmp_path):
-    fill(brokers)
-    (tmp_path / "logs").mkdir()
+@pytest.mark.xdist_group("kafka-racks")
+@pytest.mark.parametrize("door", ["classic", "connect"])
+def test_tasks_that_read_kafka_run_in_the_rack_of_their_leader(brokers, door, request, tmp_path):
+    options, logs = request.getfixturevalue(door)
     application, journal = tmp_path / "application.py", tmp_path / "journal.jsonl"
     application.write_text(READS)
-    settings = {
-        "spark.jars": ",".join(map(str, resolve_locked(LOCK))),
-        "spark.headworks.kafka.racks": "true",
-        "spark.headworks.wait": "120s",
-        "spark.executor.memory": "512m",
-        "spark.eventLog.enabled": "true",
-        "spark.eventLog.dir": str(tmp_path / "logs"),
-    }
     pace = ("--window", 0.5, "--interval", 0.2, "--cooldown", 0, "--min-gain", 0, "--deadline", 60, "--slowdown", 9)
-    words = [word for name, value in settings.items() for word in ("--conf", f"{name}={value}")]
-    words = ("-s", "dstorm-plus", *pace, *words, "--journal", journal, application, journal, brokers, 210)
-    command = [HEADWORKS, "run", "--engine", "spark", "--master", master, *words]
+    words = ("-s", "dstorm-plus", *pace, *options, "--journal", journal, application, journal, brokers, 210)
+    command = [HEADWORKS, "run", "--engine", "spark", *words]
     done = subprocess.run(
         [*map(str, command)], cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE, check=False
     )
     assert done.returncode == 0, done.stderr
-    (log,) = (tmp_path / "logs").iterdir()
+    (log,) = logs.iterdir()
     found = [between_racks(job) for job in replay(log).history.jobs if job.start.query and job.end.succeeded]
     own, far = found[0], found[-1]
     assert own > 0

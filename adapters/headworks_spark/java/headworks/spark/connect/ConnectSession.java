@@ -1,5 +1,6 @@
 package headworks.spark.connect;
 
+import headworks.spark.KafkaLeaders;
 import headworks.spark.ShuffleSizes;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -20,7 +21,7 @@ public final class ConnectSession {
     /** Begins of the settings that a client may know: others are secrets, or none of its business. */
     private static final String[] TOLD = {
         "spark.dynamicAllocation.", "spark.executor.memory", "spark.executor.pyspark.memory", "spark.master",
-        "spark.memory.offHeap.", "spark.speculation", "spark.task.",
+        "spark.headworks.kafka.", "spark.memory.offHeap.", "spark.speculation", "spark.task.",
     };
 
     private final SparkSession session;
@@ -137,6 +138,12 @@ public final class ConnectSession {
     /** The plan of the last batch of a query, as operators with their children; null before its first. */
     public Map<String, Object> plan(String id) throws Exception {
         return QueryFacts.plan(query(id));
+    }
+
+    /** See `KafkaLeaders.read`: of a scan of the last batch of a query, by its number; nothing where there is none. */
+    public List<Object> leaders(String id, int scan) throws Exception {
+        Object found = QueryFacts.scan(query(id), scan);
+        return found == null ? new ArrayList<Object>() : new KafkaLeaders().read(found);
     }
 
     private StreamingQuery query(String id) {

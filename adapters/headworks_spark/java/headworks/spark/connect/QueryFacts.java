@@ -10,12 +10,14 @@ import scala.Option;
 import scala.collection.Iterator;
 
 /**
- * Trigger and physical plan of a streaming query.
+ * Trigger and physical plan of a streaming query, whose operators that read a source have numbers.
  *
  * Packages of the classes that run queries differ among releases of Spark 4, and their methods do not: these are looked
  * up by name.
  */
 final class QueryFacts {
+    private static final String SCAN = "MicroBatchScanExec";
+
     private QueryFacts() {
     }
 
@@ -32,20 +34,36 @@ final class QueryFacts {
     }
 
     static Map<String, Object> plan(StreamingQuery query) throws Exception {
-        Object execution = query == null ? null : get(get(query, "streamingQuery"), "lastExecution");
-        return execution == null ? null : node(get(execution, "executedPlan"));
+        return plan(query, new ArrayList<Object>());
     }
 
-    private static Map<String, Object> node(Object plan) throws Exception {
+    /** The operator of the last plan that reads a source and has this number; null if there is none. */
+    static Object scan(StreamingQuery query, int number) throws Exception {
+        List<Object> scans = new ArrayList<Object>();
+        plan(query, scans);
+        return number < scans.size() ? scans.get(number) : null;
+    }
+
+    private static Map<String, Object> plan(StreamingQuery query, List<Object> scans) throws Exception {
+        Object execution = query == null ? null : get(get(query, "streamingQuery"), "lastExecution");
+        return execution == null ? null : node(get(execution, "executedPlan"), scans);
+    }
+
+    private static Map<String, Object> node(Object plan, List<Object> scans) throws Exception {
         List<Object> children = new ArrayList<Object>();
         Iterator<?> all = ((scala.collection.Iterable<?>) get(plan, "children")).iterator();
         while (all.hasNext()) {
-            children.add(node(all.next()));
+            children.add(node(all.next(), scans));
         }
         Map<String, Object> found = new HashMap<String, Object>();
         found.put("name", plan.getClass().getSimpleName());
         found.put("children", children);
         found.put("state", state(plan));
+        found.put("scan", null);
+        if (plan.getClass().getSimpleName().equals(SCAN)) {
+            found.put("scan", Integer.valueOf(scans.size()));
+            scans.add(plan);
+        }
         return found;
     }
 
