@@ -1,8 +1,10 @@
 """An application of a user who has the jar of Headworks and nothing else of it; its stages are told by job group."""
 
 import os
+import signal
 import sys
 import time
+from pathlib import Path
 
 from pyspark.sql import SparkSession
 
@@ -30,14 +32,31 @@ def end_batches(query):
     return ended
 
 
+def executors():
+    """The pid of each executor that runs tasks, by its host: the parent of the parent of what runs a task."""
+
+    def executor(_number):
+        daemon = Path(f"/proc/{os.getppid()}/stat").read_text()
+        time.sleep(0.05)
+        return os.environ["SPARK_LOCAL_IP"], int(daemon.rpartition(")")[2].split()[1])
+
+    context.setJobGroup("executors", "executors")
+    return dict(context.range(21, numSlices=21).map(executor).collect())
+
+
+def all_executors():
+    """Wait until there are three: Spark starts jobs before, and a Worker starts one in place of a dead one."""
+    while len(found := executors()) < 3:
+        pass
+    return found
+
+
 def stream(name, partitions):
     return spark.readStream.format("rate").options(rowsPerSecond=1000, numPartitions=partitions).load().alias(name)
 
 
 context.setLocalProperty(SETTING, "off")
-# Spark starts jobs before all executors are there.
-while len(set(context.range(3, numSlices=3).map(lambda _: os.environ["SPARK_LOCAL_IP"]).collect())) < 3:
-    pass
+pids = all_executors()
 run("off", 2)
 context.setLocalProperty(SETTING, None)
 for _ in range(3):
@@ -57,6 +76,12 @@ spark.sql(f"SET {SETTING}=even-state")
 spark.conf.set("spark.sql.shuffle.partitions", 10)
 counts = stream("counts", 1).groupBy("value").count()
 even = counts.writeStream.format("noop").outputMode("update").option("checkpointLocation", sys.argv[1]).start()
+end_batches(even)
+context.setLocalProperty(SETTING, "off")
+os.kill(pids[sys.argv[2]], signal.SIGKILL)
+while pids[sys.argv[2]] in executors().values():
+    pass
+all_executors()
 end_batches(even)
 even.stop()
 spark.stop()

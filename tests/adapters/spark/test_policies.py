@@ -136,6 +136,11 @@ class Log:
         added = (each for each in self.events if each["Event"] == "SparkListenerExecutorAdded")
         return {each["Executor ID"]: each["Executor Info"]["Total Cores"] for each in added}
 
+    @property
+    def died(self) -> str:
+        """The executor that was gone first."""
+        return next(each["Executor ID"] for each in self.events if each["Event"] == "SparkListenerExecutorRemoved")
+
     def stages(self, key: str, value: str) -> list[dict[int, str]]:
         """Executor of each task, for each stage of jobs with a property, in the order of their ids."""
         jobs = (each for each in self.events if each["Event"] == "SparkListenerJobStart")
@@ -157,9 +162,9 @@ class Log:
         return [(ended[each]["Completion Time"] - begun[each]["Submission Time"]) / 1e3 for each in jobs]
 
     def loads(self, stage: dict[int, str]) -> list[int]:
-        """Tasks of a stage on the executor with most cores, on the next one, and so on."""
-        ran = list(stage.values())
-        return [ran.count(each) for each in sorted(self.cores, key=lambda each: -self.cores[each])]
+        """Tasks of a stage on executors with most cores, on those with fewer, and so on."""
+        ran = [self.cores[each] for each in stage.values()]
+        return [ran.count(each) for each in sorted({*self.cores.values()}, reverse=True)]
 
 
 @pytest.fixture(scope="module")
@@ -185,8 +190,8 @@ def submitted(cluster: LocalSpark, folder: Path, policy: str, *words: str, slowd
 
 @pytest.fixture(scope="module")
 def log(cluster_of_three: LocalSpark, tmp_path_factory: pytest.TempPathFactory) -> Log:
-    state = str(tmp_path_factory.mktemp("state"))
-    return submitted(cluster_of_three, tmp_path_factory.mktemp("log"), "binpack", str(APPLICATION), state)
+    words = (str(APPLICATION), str(tmp_path_factory.mktemp("state")), worker_specs(CORES)[1].host)
+    return submitted(cluster_of_three, tmp_path_factory.mktemp("log"), "binpack", *words)
 
 
 def test_binpack_leaves_executors_without_tasks(log: Log) -> None:
@@ -213,12 +218,28 @@ def test_a_running_query_is_left_to_spark_once_the_session_says_off(log: Log) ->
     assert log.loads(stages[-1]) != [2, 0, 0]
 
 
-def test_even_state_keeps_partitions_even_and_where_they_are(log: Log) -> None:
+@pytest.fixture(scope="module")
+def states(log: Log) -> list[dict[int, str]]:
+    """The executor of each partition, batch after batch; one of two cores dies, and another comes in its place."""
     ids = json.loads(log.out.splitlines()[-1])
-    stages = [each for each in log.stages("sql.streaming.queryId", ids["even"]) if len(each) == 10]
-    assert len(stages) > 3
-    assert log.loads(stages[0]) == [6, 3, 1]
-    assert all(each == stages[0] for each in stages)
+    return [each for each in log.stages("sql.streaming.queryId", ids["even"]) if len(each) == 10]
+
+
+def test_even_state_keeps_partitions_even_and_where_they_are(log: Log, states: list[dict[int, str]]) -> None:
+    first = [each for each in states if log.died in each.values()]
+    assert len(first) > 3
+    assert log.loads(first[0]) == [6, 3, 1]
+    assert all(each == first[0] for each in first[:-1])  # tasks of a batch that it dies in run where they may
+
+
+def test_an_executor_in_place_of_a_dead_one_gets_its_share_of_the_state(log: Log, states: list[dict[int, str]]) -> None:
+    new = max(log.cores, key=int)
+    last = [each for each in states if new in each.values()][1:]
+    assert log.loads(last[0]) == [6, 3, 1]
+    assert all(each == last[0] for each in last)
+    without = [each for each in states if log.loads(each) == [8, 0, 2]]
+    for each in without[-1:]:
+        assert sum(each[task] != last[0][task] for task in each) == 3
 
 
 @pytest.fixture

@@ -10,9 +10,9 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 FOLDER = Path(sys.argv[1])
-SECONDS = 0.8
-ROW = 5
-"""Jobs in a row of one kind: while jobs are compared, there are at most two."""
+SECONDS = 0.5
+PACKED, SPREAD = 12, 5
+"""Jobs in a row of one kind: while jobs are compared, there are at most 11 and two."""
 
 spark = SparkSession.builder.getOrCreate()
 context = spark.sparkContext
@@ -38,15 +38,15 @@ def fetched(number):
     return host
 
 
-def repeat(group, policy, work, tasks, hosts):
-    """Run a job until some in a row ran on so many hosts."""
+def repeat(group, policy, work, tasks, hosts, in_a_row):
+    """Run a job until so many in a row ran on so many hosts."""
     context.setJobGroup(group, group)
     context.setLocalProperty("spark.headworks.policy", policy)
     row = 0
     for number in itertools.count():
         ran = context.parallelize([number] * tasks, tasks).map(work).collect()
         row = row + 1 if len(set(ran)) == hosts else 0
-        if row == ROW:
+        if row == in_a_row:
             return
 
 
@@ -54,6 +54,6 @@ context.setLocalProperty("spark.headworks.policy", "off")
 # Spark starts jobs before all executors are there.
 while len(set(context.range(3, numSlices=3).map(lambda _: os.environ["SPARK_LOCAL_IP"]).collect())) < 3:
     pass
-repeat("good binpack", "binpack", fetched, tasks=3, hosts=1)
-repeat("bad binpack", "binpack", in_turn, tasks=2, hosts=2)
+repeat("good binpack", "binpack", fetched, tasks=3, hosts=1, in_a_row=PACKED)
+repeat("bad binpack", "binpack", in_turn, tasks=2, hosts=2, in_a_row=SPREAD)
 spark.stop()

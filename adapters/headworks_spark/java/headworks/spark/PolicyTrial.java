@@ -6,13 +6,18 @@ import java.util.Random;
 /**
  * Whether jobs of one kind take longer under a policy than by Spark alone: times in, a verdict out, none of Spark.
  *
- * While a trial lasts, one of two jobs is left to Spark, at random, so that nothing that goes up and down with time
- * looks like an effect. Each pair of them adds to a score, by Wald's sequential test: a policy that is no slower than the
- * bound in half of all pairs is found slower in one trial of a hundred at most, and others are mostly found soon.
+ * While a trial lasts, one job of a group is left to Spark, at random, so that nothing that goes up and down with time
+ * looks like an effect. It is compared with the median of the others: each is as likely above as below if all are alike.
+ * Groups have four jobs, as each that is left to Spark keeps executors busy, and two while the policy looks slower.
+ * Each pair adds to a score, by Wald's sequential test: a policy that is no slower than the bound in half of all pairs is
+ * found slower in one trial of a hundred at most, and others are mostly found soon.
  */
 public final class PolicyTrial {
-    /** Pairs that do not count at first: code is compiled meanwhile, and caches fill. */
-    private static final int WARM = 2;
+    /** Jobs at first, under the policy, that do not count: code is compiled, caches fill, and idle executors may go. */
+    private static final int WARM = 8;
+    /** Jobs of a group; all but one are an odd number, so that the median is one of them. If larger, trials are longer. */
+    private static final int GROUP = 4;
+    private static final int SUSPECT = 2;
     /** Pairs that end a trial without a verdict: if more, a policy that costs a little is compared for longer. */
     private static final int MOST = 50;
     /** Share of slower pairs that is told from half of them: if smaller, a verdict takes more pairs. */
@@ -35,14 +40,18 @@ public final class PolicyTrial {
     private int slower = 0;
     private int warm = 0;
     private double score = 0;
-    /** Seconds of a job without a partner yet; negative if there is none. */
-    private double onePlaced = -1;
+    /** Jobs of the group, how many of them began, and which one is left to Spark. */
+    private int group = GROUP;
+    private int begins = 0;
+    private int left = 0;
+    /** Seconds of jobs under the policy since the last pair, the latest in turn, and how many there were. */
+    private final double[] latest = new double[GROUP - 1];
+    private int ended = 0;
+    /** Seconds of a job of Spark alone without partners yet; negative if there is none. */
     private double oneAlone = -1;
     /** When the trial began; negative before. */
     private double begun = -1;
     private double rest = 0;
-    private boolean isHalf = false;
-    private boolean wasAlone = false;
     private boolean isOver = false;
 
     /**
@@ -71,36 +80,52 @@ public final class PolicyTrial {
             return isOver;
         }
         begun = begun < 0 ? now : begun;
-        wasAlone = isHalf ? !wasAlone : random.nextBoolean();
-        isHalf = !isHalf;
-        return wasAlone;
-    }
-
-    /** Take in the seconds of a job; true if the policy is found slower by this one. */
-    public boolean add(boolean wasLeft, double seconds, double now) {
-        if (rests(now)) {
+        if (warm < WARM) {
             return false;
         }
-        oneAlone = wasLeft ? seconds : oneAlone;
-        onePlaced = wasLeft ? onePlaced : seconds;
-        if (oneAlone >= 0 && onePlaced >= 0) {
-            pair(now);
+        if (begins == 0) {
+            regroup(score > 0 ? SUSPECT : GROUP);
+        }
+        boolean isLeft = begins == left;
+        begins = (begins + 1) % group;
+        return isLeft;
+    }
+
+    private void regroup(int size) {
+        if (size != group) {
+            ended = 0;
+            oneAlone = -1;
+        }
+        group = size;
+        left = random.nextInt(size);
+    }
+
+    /** Take in the seconds of a job, if it is none of the first; true if the policy is found slower by this one. */
+    public boolean add(boolean wasLeft, double seconds, double now) {
+        if (rests(now) || warm < WARM) {
+            warm++;
+            return false;
+        }
+        if (wasLeft) {
+            oneAlone = seconds;
+        } else {
+            latest[ended % (group - 1)] = seconds;
+            ended++;
+        }
+        if (oneAlone >= 0 && ended >= group - 1) {
+            pair(median(latest, group - 1), now);
         }
         return isOver;
     }
 
-    private void pair(double now) {
-        if (warm < WARM) {
-            warm++;
-        } else {
-            boolean isSlower = onePlaced > bound * oneAlone + TICK;
-            placed[pairs] = onePlaced;
-            alone[pairs] = oneAlone;
-            pairs++;
-            slower += isSlower ? 1 : 0;
-            score += Math.log((isSlower ? SHARE : 1 - SHARE) / 0.5);
-        }
-        onePlaced = -1;
+    private void pair(double onePlaced, double now) {
+        boolean isSlower = onePlaced > bound * oneAlone + TICK;
+        placed[pairs] = onePlaced;
+        alone[pairs] = oneAlone;
+        pairs++;
+        slower += isSlower ? 1 : 0;
+        score += Math.log((isSlower ? SHARE : 1 - SHARE) / 0.5);
+        ended = 0;
         oneAlone = -1;
         isOver = score >= UPPER;
         if (!isOver && (score <= LOWER || pairs == MOST)) {
@@ -115,12 +140,16 @@ public final class PolicyTrial {
     /** The pairs of the trial, in words. */
     public String words() {
         return slower + " of " + pairs + " pairs took more than " + bound + " times as long as by Spark alone, the median "
-            + median(placed) + " s beside " + median(alone) + " s";
+            + rounded(median(placed, pairs)) + " s beside " + rounded(median(alone, pairs)) + " s";
     }
 
-    private String median(double[] times) {
-        double[] sorted = Arrays.copyOf(times, pairs);
+    private static double rounded(double seconds) {
+        return Math.round(1000 * seconds) / 1000.0;
+    }
+
+    private static double median(double[] times, int count) {
+        double[] sorted = Arrays.copyOf(times, count);
         Arrays.sort(sorted);
-        return String.valueOf(Math.round(1000 * (sorted[(pairs - 1) / 2] + sorted[pairs / 2]) / 2) / 1000.0);
+        return (sorted[(count - 1) / 2] + sorted[count / 2]) / 2;
     }
 }
