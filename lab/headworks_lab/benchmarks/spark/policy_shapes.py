@@ -1,86 +1,71 @@
-"""Applications of three usual shapes, for `spark-submit`: they know nothing of Headworks.
+"""Applications of usual shapes, for `spark-submit`: they know nothing of Headworks.
 
-spark-submit policy_shapes.py nightly|stream|joins FOLDER
+spark-submit policy_shapes.py nightly|exports|stream FOLDER
 """
 
 from __future__ import annotations
 
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 from pyspark.sql import functions as sf
 
-STEPS, WIDE, NARROW = 8, 6, 2
+STEPS, WIDE, NARROW = 6, 6, 2
 """Steps of the nightly batch, and tasks of the wide and of the narrow job of each."""
-ROWS, PARTITIONS, SECONDS = 400, 8, 60
-"""Rows a second of the stream, partitions of its state, and seconds that it runs."""
-ORDERS, TIMES = 200_000, 6
-"""Orders of the joins, and times that each query runs; the first warms up."""
+NIGHTS, WRITERS, TABLES = 2, 3, 24
+"""Times that exports run, threads that write tables, and tables of each."""
+ROWS, PARTITIONS, BATCHES, SEND = 400, 6, 30, 20
+"""Rows a second of the stream, partitions of its state, batches, and milliseconds to send a count."""
+
+
+def _write(spark: SparkSession, path: str, tasks: int, millis: str) -> None:
+    """Write a table whose tasks take as long as an expression of their number says."""
+    sleep = f"reflect('java.lang.Thread', 'sleep', bigint({millis}))"
+    spark.range(0, tasks, 1, tasks).withColumn("slept", sf.expr(sleep)).write.mode("overwrite").parquet(path)
 
 
 def nightly(spark: SparkSession, folder: str) -> None:
     """Wide jobs of 2 s a task, and between them narrow ones of 5 s, as commits and exports are."""
     for step in range(STEPS):
-        for tasks, millis in ((WIDE, 2_000), (NARROW, 5_000)):
-            frame = spark.range(0, tasks, 1, tasks)
-            slow = frame.withColumn("slept", sf.expr(f"reflect('java.lang.Thread', 'sleep', bigint({millis}))"))
-            slow.write.mode("overwrite").parquet(f"{folder}/{step}-{tasks}")
+        for tasks, millis in ((WIDE, "2000"), (NARROW, "5000")):
+            _write(spark, f"{folder}/{step}-{tasks}", tasks, millis)
+
+
+def exports(spark: SparkSession, folder: str) -> None:
+    """A wide job with one task that takes twelve times as long, and beside it three threads that write small tables."""
+
+    def small(writer: int) -> None:
+        spark.sparkContext.setLocalProperty("spark.scheduler.pool", f"writer {writer}")
+        for table in range(TABLES):
+            _write(spark, f"{folder}/{writer}-{table}", 1, "1000")
+
+    for _ in range(NIGHTS):
+        with ThreadPoolExecutor(WRITERS + 1) as threads:
+            wide = threads.submit(_write, spark, f"{folder}/wide", 2 * WIDE, "if(id = 0, 12000, 1000)")
+            for done in [wide, *(threads.submit(small, writer) for writer in range(WRITERS))]:
+                done.result()
 
 
 def stream(spark: SparkSession, folder: str) -> None:
-    """Counts by key, where one key of a hundred has about a fifth of the rows."""
+    """Counts by key, where one key of a hundred has about a fifth of the rows, and each count is sent to a service."""
     rows = spark.readStream.format("rate").option("rowsPerSecond", ROWS).option("numPartitions", 3).load()
     key = sf.floor(sf.pow(sf.rand(0), 3) * 100)
     counts = rows.withColumn("key", key).groupBy("key").agg(sf.count("*").alias("rows"), sf.max("value").alias("last"))
+    sent = counts.withColumn("sent", sf.expr(f"reflect('java.lang.Thread', 'sleep', bigint({SEND}))"))
     query = (
-        (counts.writeStream.format("noop").outputMode("update").option("checkpointLocation", f"{folder}/state"))
+        (sent.writeStream.format("noop").outputMode("update").option("checkpointLocation", f"{folder}/state"))
         .trigger(processingTime="1 second")
         .start()
     )
-    query.awaitTermination(SECONDS)
+    while query.isActive and len(list(Path(folder, "state", "commits").glob("[0-9]*"))) < BATCHES:
+        time.sleep(0.2)
     query.stop()
-
-
-def joins(spark: SparkSession, folder: str) -> None:
-    """Three joins as in TPC-H (its queries 3, 5 and 10), of tables that are made here, at a small scale."""
-    del folder
-    customers, orders, lines = (each.persist() for each in _tables(spark))
-    for each in (customers, orders, lines):
-        each.count()
-    joined = lines.join(orders, "order").join(customers, "customer")
-    value = sf.sum(sf.col("price") * (1 - sf.col("discount"))).alias("value")
-    queries = {
-        "q3": joined.where("segment = 1 and day < 200").groupBy("order").agg(value).orderBy(sf.desc("value")).limit(10),
-        "q5": joined.where("day between 100 and 465").groupBy("nation").agg(value).orderBy(sf.desc("value")),
-        "q10": joined.where("day < 90").groupBy("customer", "nation").agg(value).orderBy(sf.desc("value")).limit(20),
-    }
-    for _ in range(TIMES):
-        for name, query in queries.items():
-            spark.sparkContext.setJobGroup(name, name)
-            began = time.perf_counter()
-            query.collect()
-            print(f"took {name} {time.perf_counter() - began:.3f}", flush=True)
-
-
-def _tables(spark: SparkSession) -> tuple[DataFrame, DataFrame, DataFrame]:
-    customers = spark.range(ORDERS // 10).select(
-        sf.col("id").alias("customer"), sf.expr("id % 5 as segment"), sf.expr("id % 25 as nation")
-    )
-    orders = spark.range(ORDERS).select(
-        sf.col("id").alias("order"),
-        sf.expr(f"cast(rand(1) * {ORDERS // 10} as bigint) as customer"),
-        sf.expr("cast(rand(2) * 730 as int) as day"),
-    )
-    lines = spark.range(4 * ORDERS).select(
-        sf.expr(f"cast(rand(3) * {ORDERS} as bigint) as order"),
-        sf.expr("rand(4) * 1000 as price"),
-        sf.expr("rand(5) / 10 as discount"),
-    )
-    return customers, orders, lines
 
 
 if __name__ == "__main__":
     session = SparkSession.builder.getOrCreate()
-    {"nightly": nightly, "stream": stream, "joins": joins}[sys.argv[1]](session, sys.argv[2])
+    {"nightly": nightly, "exports": exports, "stream": stream}[sys.argv[1]](session, sys.argv[2])
     session.stop()
