@@ -12,6 +12,7 @@ from headworks.cli.installed import plugins
 from headworks.cli.output import Progress, emit, json_option, say, table, wide_option
 from headworks.cli.parameters import PathOrUrl
 from headworks.errors import DocumentError
+from headworks.samples.objects import is_url
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,9 +35,7 @@ SCHEDULERS = ("resource-aware", "dstorm")
     "--executors", multiple=True, type=click.IntRange(min=1), help="Number of executors to compute, repeatable."
 )
 @click.option("-s", "--scheduler", "schedulers", multiple=True, help="A scheduler to ask, repeatable.")
-@click.option(
-    "--fleet", is_flag=True, help="Take LOG as a folder of logs, and judge each; -O names a folder for the report."
-)
+@click.option("--fleet", is_flag=True, help="Take LOG as a folder of logs or its URL, judge each; -O names a folder.")
 @click.option("-O", "--output", type=click.Path(path_type=Path), help="Write the request to this file.")
 @wide_option
 @json_option
@@ -97,9 +96,10 @@ def _judge(log: str, output: Path | None, others: object, schedulers: tuple[str,
     from headworks_spark.replay.fleet import judge_all
     from headworks_spark.replay.fleet_report import PAGE, TABLE, summary, write_report
 
-    if output is None or output.is_file() or others or not Path(log).is_dir():
+    # A path has one slash of a URL's two.
+    if output is None or ":/" in str(output) or output.is_file() or others or not (is_url(log) or Path(log).is_dir()):
         raise click.UsageError(
-            "--fleet takes a folder of this machine, a folder -O, and neither --query nor --executors"
+            "--fleet takes a folder or its URL, a folder of this machine as -O, and neither --query nor --executors"
         )
     progress = Progress()
 
@@ -107,7 +107,7 @@ def _judge(log: str, output: Path | None, others: object, schedulers: tuple[str,
         if done % EACH == 0 or done == count:
             progress(f"{done:,} of {count:,} logs")
 
-    found = judge_all(Path(log), output, schedulers, told)
+    found = judge_all(log, output, schedulers, told)
     write_report(found, output)
     say(f"wrote {output / PAGE} and {output / TABLE}")
     figures = summary(found)

@@ -13,11 +13,13 @@ from concurrent.futures.process import BrokenProcessPool
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import attrs
 
 from headworks import PluginHost
 from headworks.errors import DocumentError
+from headworks.samples.objects import ObjectFolder, is_url
 from headworks_spark.events.logfiles import ROLLED
 from headworks_spark.replay.verdict import Verdict, judged
 
@@ -34,17 +36,43 @@ HIDDEN = (".", "_", "appstatus_")
 """Beginnings of names of files that are no logs."""
 
 
-def logs(folder: Path) -> list[Path]:
-    """The logs below a folder: files, and folders of rolling logs."""
+def logs(folder: str) -> dict[str, tuple[int, float]]:
+    """The logs below a folder, or its URL: files, and folders of rolling logs. Bytes of each, and its last change.
+
+    Raises:
+        EngineError: The object store cannot be reached, or refuses.
+    """
+    if is_url(folder):
+        return _remote(folder)
     found: list[Path] = []
     for place, below, names in os.walk(folder):
         if any(ROLLED.match(name) for name in names):
             found.append(Path(place))
             below.clear()
         else:
-            own = (name for name in names if not name.startswith(HIDDEN) and not name.endswith(OTHERS))
-            found += (Path(place, name) for name in own)
-    return sorted(found)
+            found += (Path(place, name) for name in names if _is_log(name))
+    return {str(each): _state(each) for each in sorted(found)}
+
+
+def _is_log(name: str) -> bool:
+    return not name.startswith(HIDDEN) and not name.endswith(OTHERS)
+
+
+def _remote(url: str) -> dict[str, tuple[int, float]]:
+    parts = urlsplit(url)
+    root = f"{parts.scheme}://{parts.netloc}"
+    there = {each.path: each for each in ObjectFolder.of(root).objects(parts.path.strip("/"))}
+    folders = {path.rpartition("/")[0] for path in there}
+    rolling = {path.rpartition("/")[0] for path in there if ROLLED.match(path)}
+    found: dict[str, tuple[int, float]] = {}
+    for path, each in sorted(there.items()):
+        above, _, name = path.rpartition("/")
+        # An empty object may stand for the folder of its name.
+        if above in rolling or (_is_log(name) and path not in folders):
+            log = f"{root}/{above if above in rolling else path}"
+            size, changed = found.get(log, (0, 0.0))
+            found[log] = size + each.size, max(changed, each.changed)
+    return found
 
 
 def cores() -> int:
@@ -52,16 +80,18 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def judge_all(folder: Path, output: Path, schedulers: Sequence[str], told: Callable[[int, int], None]) -> list[Verdict]:
+def judge_all(folder: str, output: Path, schedulers: Sequence[str], told: Callable[[int, int], None]) -> list[Verdict]:
     """A verdict on each log of a folder; those that an earlier pass wrote to the output, on logs as they are, stay.
 
     Args:
+        folder: A path, or a URL such as `s3a://BUCKET/LOGS`.
         told: Called with the number of verdicts that are there, and of logs.
 
     Raises:
         DocumentError: There is no log, or the output cannot be written.
+        EngineError: The object store cannot be reached, or refuses.
     """
-    there = {str(each): _state(each) for each in logs(folder)}
+    there = logs(folder)
     if not there:
         raise DocumentError("", f"{folder} holds no event log: expected files, or folders with files events_1_...")
     asked = ", ".join(schedulers)
@@ -70,7 +100,7 @@ def judge_all(folder: Path, output: Path, schedulers: Sequence[str], told: Calla
         known = {
             each.log: each
             for each in _written(output / ROWS)
-            if each.asked == asked and there.get(each.log) == (each.size, each.changed)
+            if each.asked == asked and there.get(each.log) == (each.size, each.changed) and not _may_mend(each)
         }
         judge = partial(_judge, schedulers=tuple(schedulers))
         with (output / ROWS).open("a", encoding="utf-8") as rows:
@@ -84,6 +114,11 @@ def judge_all(folder: Path, output: Path, schedulers: Sequence[str], told: Calla
     except OSError as error:
         raise DocumentError("", f"{output} cannot be written: {error}") from None
     return list(known.values())
+
+
+def _may_mend(verdict: Verdict) -> bool:
+    """True for a fault that the store may have been the reason of."""
+    return bool(verdict.fault) and is_url(verdict.log)
 
 
 def _state(log: Path) -> tuple[int, float]:

@@ -25,6 +25,15 @@ def is_url(place: str | Path) -> bool:
 
 
 @attrs.frozen
+class StoredObject:
+    """An object of a store: its path, its bytes, and the time of its last change in seconds since the epoch."""
+
+    path: str
+    size: int
+    changed: float
+
+
+@attrs.frozen
 class ObjectFolder:
     """The objects of a store whose names begin alike. Paths are relative to it.
 
@@ -77,8 +86,17 @@ class ObjectFolder:
         Args:
             prefix: A folder; empty for all of it.
         """
+        return [each.path for each in self.objects(prefix)]
+
+    def objects(self, prefix: str = "") -> list[StoredObject]:
+        """All objects below a folder, with their bytes and times.
+
+        Args:
+            prefix: As of `names`.
+        """
         with self.errors():
-            return [each["path"] for page in self.store.list(prefix or None) for each in page]
+            found = [each for page in self.store.list(prefix or None) for each in page]
+        return [StoredObject(each["path"], each["size"], each["last_modified"].timestamp()) for each in found]
 
     def is_file(self, path: str) -> bool:
         """True for the path of an object, and not of a folder or of nothing."""
