@@ -136,7 +136,8 @@ def _written(rows: Path) -> Iterator[Verdict]:
     for line in lines:
         try:
             document = json.loads(line)
-            yield Verdict(**document | {"marks": tuple(document["marks"])})
+            # An earlier version knew no forecast.
+            yield Verdict(**document | {"marks": tuple(document["marks"]), "expected": document["expected"]})
         except (ValueError, TypeError, KeyError):
             continue
 

@@ -14,7 +14,7 @@ from headworks.report.html import Table, page
 from headworks_spark.replay.verdict import OFF, in_order
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from headworks_spark.replay.verdict import Verdict
@@ -27,7 +27,8 @@ SCHEMA = pa.schema(
         *((name, pa.string()) for name in ("log", "asked", "fault", "application", "spark", "query", "plan")),
         *((name, pa.int64()) for name in ("size", "batches", "executors")),
         *((name, pa.float64()) for name in ("changed", "share", "executor_hours", "idle_hours", "seconds", "computed")),
-        *((name, pa.float64()) for name in ("skew", "remote", "slots", "planned_seconds", "planned_hours", "error")),
+        *((name, pa.float64()) for name in ("skew", "remote", "slots", "expected", "planned_seconds")),
+        *((name, pa.float64()) for name in ("planned_hours", "error", "own_error", "work_error")),
         ("marks", pa.list_(pa.string())),
     ]
 )
@@ -41,10 +42,12 @@ COLUMNS = (
     "skew s",
     "remote s",
     "slots s",
+    "batch s to come",
     "plan",
     "batch s with it",
     "executor-hours with it",
     "error",
+    "CPU error",
     "marks",
 )
 TEXT = ("application", "query", "plan", "marks", "log", "fault")
@@ -71,6 +74,9 @@ def summary(found: Sequence[Verdict]) -> dict[str, float | None]:
     """Figures of the whole fleet."""
     good = [each for each in found if not each.fault]
     errors = [each.error for each in good if each.error is not None]
+    works = [each.work_error for each in good if each.work_error is not None]
+    pairs = [(each.error, each.own_error) for each in good]
+    steady = [error for error, own in pairs if error is not None and own is not None and own <= OFF]
     return {
         "logs": len(found),
         "unread": len(found) - len(good),
@@ -79,6 +85,9 @@ def summary(found: Sequence[Verdict]) -> dict[str, float | None]:
         "planned_hours": sum(each.planned_hours for each in good),
         "checked": len(errors),
         "median_error": median(errors) if errors else None,
+        "median_work_error": median(works) if works else None,
+        "steady": len(steady),
+        "median_error_of_steady": median(steady) if steady else None,
         "marked": sum(bool(each.marks) for each in good),
     }
 
@@ -96,10 +105,24 @@ def _intro(rows: Sequence[Verdict]) -> Iterator[str]:
     )
     if figures["median_error"] is not None:
         yield (
-            f"The same prediction of the later half of batches, from the earlier, is off by "
-            f"{figures['median_error']:.1%} in the median of {figures['checked']:,} applications. Those above "
-            f"{OFF:.0%} are marked."
+            f"The same prediction, from the earlier half of batches, misses the median seconds of the later half by "
+            f"{figures['median_error']:.1%} in the median of {figures['checked']:,} applications{_of_work(figures)}. "
+            f"{_steady(figures)} Those above {OFF:.0%} are marked."
         )
+
+
+def _of_work(figures: Mapping[str, float | None]) -> str:
+    error = figures["median_work_error"]
+    return "" if error is None else f", and their CPU seconds by {error:.1%}"
+
+
+def _steady(figures: Mapping[str, float | None]) -> str:
+    if figures["median_error_of_steady"] is None:
+        return f"No earlier half predicts itself within {OFF:.0%}."
+    return (
+        f"It is {figures['median_error_of_steady']:.1%} in the {figures['steady']:,} whose earlier half predicts "
+        f"itself within {OFF:.0%}."
+    )
 
 
 def _applications(rows: Sequence[Verdict]) -> Table:
@@ -110,11 +133,11 @@ def _applications(rows: Sequence[Verdict]) -> Table:
             each.executors,
             f"{each.executor_hours:,.2f}",
             f"{each.idle_hours / (each.executor_hours or 1.0):.0%}",
-            *(f"{value:,.2f}" for value in (each.seconds, each.skew, each.remote, each.slots)),
+            *(f"{value:,.2f}" for value in (each.seconds, each.skew, each.remote, each.slots, each.expected)),
             each.plan,
             f"{each.planned_seconds:,.2f}",
             f"{each.planned_hours:,.2f}",
-            "" if each.error is None else f"{each.error:.0%}",
+            *("" if value is None else f"{value:.0%}" for value in (each.error, each.work_error)),
             "; ".join(each.marks),
         )
         for each in rows[:MOST]

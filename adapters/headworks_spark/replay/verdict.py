@@ -11,6 +11,7 @@ from headworks.errors import HeadworksError, printable
 from headworks_spark.events.eventlog import replay
 from headworks_spark.replay.estimate import LATEST, evened, usual_slots, with_executors
 from headworks_spark.replay.figures import figures_of
+from headworks_spark.replay.forecast import pace, warm, work
 from headworks_spark.replay.idle import executor_hours, idle_share
 from headworks_spark.replay.queries import logged_queries
 from headworks_spark.replay.request import alive, request_of
@@ -48,8 +49,10 @@ class Verdict:
         seconds: Of a batch as measured. `computed`: as its tasks ran, without scheduling.
         skew: Seconds less if the tasks of each stage were even. `remote`: if no task had waited for blocks of other
             nodes. `slots`: with twice the executors.
+        expected: Of a coming batch if nothing changes, with the rows of the later half.
         plan: What to change. `planned_seconds`, `planned_hours`: predicted with it.
         error: Of the same prediction for the later half of the batches, from the earlier: share of what was measured.
+            `own_error`: within the earlier half, so that it is known before the later one. `work_error`: of CPU.
         marks: Sentences on what does not fit.
     """
 
@@ -71,10 +74,13 @@ class Verdict:
     skew: float = 0.0
     remote: float = 0.0
     slots: float = 0.0
+    expected: float = 0.0
     plan: str = ""
     planned_seconds: float = 0.0
     planned_hours: float = 0.0
     error: float | None = None
+    own_error: float | None = None
+    work_error: float | None = None
     marks: tuple[str, ...] = ()
 
 
@@ -105,7 +111,9 @@ def _judged(
     figures = figures_of(query, read, request_of(query, read.executors), counts, schedulers, host)
     hours, now = executor_hours(read), figures.executors[0].seconds
     plan, seconds, executors = _plan(figures)
-    error = prediction_error(query, read.executors)
+    error, own = prediction_error(query, read.executors), own_error(query, read.executors)
+    half = len(query.batches) // 2
+    expected = pace(query.batches, warm(query.batches)).usual(query.batches, half, len(query.batches) + 1)
     return Verdict(
         log=log,
         application=printable(read.application),
@@ -122,10 +130,13 @@ def _judged(
         remote=now - evened(query, read.executors, remote=True),
         slots=now - min(each.seconds for each in figures.executors),
         plan=plan,
-        planned_seconds=max(query.seconds + seconds - now, seconds),
+        expected=expected,
+        planned_seconds=max(expected + seconds - now, seconds if seconds != now else 0.0),
         planned_hours=hours * executors / there,
         error=error,
-        marks=(*figures.marks, *_marks(read, error)),
+        own_error=own,
+        work_error=work_error(query),
+        marks=(*figures.marks, *_marks(read, error, own)),
     )
 
 
@@ -147,31 +158,57 @@ def _plan(figures: LoggedFigures) -> tuple[str, float, int]:
 
 
 def prediction_error(query: LoggedQuery, executors: Sequence[ExecutorLife]) -> float | None:
-    """How far the seconds of the later half of batches are from those predicted from the earlier half; None of few.
+    """How far the median seconds of later batches are from those predicted from the earlier half; None of few.
 
-    Predicted as a plan is: the earlier tasks are computed on the later executors, and what the earlier batches took
-    beyond their own computation is added.
+    Predicted as a plan is: by the pace of the earlier half, once it was warm, for the rows of the later batches; and
+    the earlier tasks are computed on the later executors.
     """
     half = len(query.batches) // 2
-    if 2 * half < LEAST:
+    return _error(query, executors, half) if 2 * half >= LEAST else None
+
+
+def work_error(query: LoggedQuery) -> float | None:
+    """How far the CPU of later batches is from that predicted alike: little where neighbours alone changed."""
+    half = len(query.batches) // 2
+    measured = median(map(work, query.batches[half:])) if 2 * half >= LEAST else 0.0
+    if not measured:
         return None
-    earlier = attrs.evolve(query, batches=query.batches[:half][-LATEST:])
-    later = attrs.evolve(query, batches=query.batches[half:])
-    there = alive(executors, later.batches[-1])
-    usual = usual_slots(alive(executors, earlier.batches[-1]))
+    known = query.batches[:half]
+    return abs(pace(known, warm(known), work).usual(query.batches, half, half + 1) - measured) / measured
+
+
+def own_error(query: LoggedQuery, executors: Sequence[ExecutorLife]) -> float | None:
+    """The same of the earlier half alone, of which the warm batches are split once more; None of few."""
+    half = attrs.evolve(query, batches=query.batches[: len(query.batches) // 2])
+    begin = warm(half.batches) if half.batches else 0
+    split = (begin + len(half.batches)) // 2
+    return _error(half, executors, split, begin) if split - begin >= LEAST // 2 else None
+
+
+def _error(query: LoggedQuery, executors: Sequence[ExecutorLife], split: int, begin: int | None = None) -> float | None:
+    known, later = query.batches[:split], query.batches[split:]
+    earlier = attrs.evolve(query, batches=known[-LATEST:])
+    there = alive(executors, later[-1])
+    usual = usual_slots(alive(executors, known[-1]))
     count = max(round(sum(each.slots for each in there) / usual), 1)
     own, moved = with_executors(earlier, executors), with_executors(earlier, executors, count)
-    predicted = max(earlier.seconds + moved.seconds - own.seconds, moved.seconds)
-    measured = median(job.seconds for job in later.batches)
+    found = pace(known, warm(known) if begin is None else begin).usual(query.batches, split, split + 1)
+    predicted = max(found + moved.seconds - own.seconds, moved.seconds if moved != own else 0.0)
+    measured = median(job.seconds for job in later)
     return abs(predicted - measured) / measured if measured else None
 
 
-def _marks(read: Replay, error: float | None) -> Iterator[str]:
+def _marks(read: Replay, error: float | None, own: float | None) -> Iterator[str]:
     if read.unread:
         yield f"{read.unread} of {read.lines} lines are no events"
     if error is None:
         yield f"fewer than {LEAST} batches: no prediction is checked"
-    elif error > OFF:
+        return
+    if own is None:
+        yield "the earlier half has too few batches to predict itself"
+    elif own > OFF:
+        yield f"the earlier half does not predict itself: it is off by {own:.0%}"
+    if error > OFF:
         yield f"the prediction of the later half is off by {error:.0%}"
 
 
@@ -181,5 +218,5 @@ def in_order(found: Iterable[Verdict]) -> list[Verdict]:
 
 
 def _to_win(verdict: Verdict) -> float:
-    faster = 1.0 - verdict.planned_seconds / verdict.seconds if verdict.seconds else 0.0
+    faster = 1.0 - verdict.planned_seconds / verdict.expected if verdict.expected else 0.0
     return max(verdict.executor_hours - verdict.planned_hours, 0.0) + max(faster, 0.0) * verdict.executor_hours

@@ -82,7 +82,8 @@ def test_a_verdict_is_that_of_a_hand(tmp_path):
     # On two executors the long task begins after a second: six.
     assert found.plan == "4 executors, not 8"
     assert (found.planned_seconds, found.planned_hours) == (6.0, pytest.approx(4 * 48 / 3600))
-    assert (found.error, found.marks) == (0.0, ())
+    assert (found.expected, found.error, found.own_error) == (6.0, 0.0, None)
+    assert found.marks == ("the earlier half has too few batches to predict itself",)
 
 
 @pytest.mark.parametrize(("last", "error"), [(1200, 0.0), (1600, 0.25)])
@@ -100,6 +101,19 @@ def test_the_later_half_is_predicted_with_its_own_executors(tmp_path, last, erro
     read = replay(write(tmp_path / "app-1", *executors(2), *jobs))
     (query,) = logged_queries(read)
     assert prediction_error(query, read.executors) == pytest.approx(error)
+
+
+@pytest.mark.parametrize(("lengths", "own", "error"), [((5, 5, 5, 5), 0.0, 0.0), ((5, 8, 8, 8), 3 / 8, 1.5 / 8)])
+def test_a_half_that_does_not_predict_itself_is_marked_before_the_answer_is_known(tmp_path, lengths, own, error):
+    """Quarters of four jobs each, of so many seconds. The median of the earlier half lies between two quarters."""
+    jobs = [
+        event
+        for number, end in enumerate(9000 * number + 1000 * lengths[number // 4] for number in range(16))
+        for event in job(number, 9000 * number, [(0, 9000 * number, end)], end)
+    ]
+    found = judged(str(write(tmp_path / "app-1", *executors(1), *jobs)), SCHEDULERS, PluginHost.load())
+    assert (found.own_error, found.error) == pytest.approx((own, error))
+    assert any("does not predict itself" in each for each in found.marks) is bool(own)
 
 
 def forms(folder):

@@ -121,8 +121,19 @@ def main() -> None:
         figures = json.loads(done.stdout)
     events = sum(text.count("\n") for text in texts) / len(texts)
     row = (words.count, f"{events:,.0f}", f"{size / 1e6:,.0f}", f"{seconds:.0f}", figures["unread"])
-    columns = ("logs", "events a log", "MB on disk", "s", "cannot be judged", "median error")
-    console().print(table("a fleet of logs", columns, [(*row, f"{figures['median_error']:.1%}")], columns))
+    errors = (figures[each] for each in ("median_error", "median_work_error", "median_error_of_steady"))
+    row += tuple("-" if each is None else f"{each:.1%}" for each in errors)
+    columns = (
+        "logs",
+        "events a log",
+        "MB on disk",
+        "s",
+        "cannot be judged",
+        "median error",
+        "of CPU",
+        "of steady ones",
+    )
+    console().print(table("a fleet of logs", columns, [row], columns))
 
 
 if __name__ == "__main__":
