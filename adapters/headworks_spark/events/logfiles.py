@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
@@ -19,6 +20,11 @@ ROLLED = re.compile(r"(?:.*/)?events_(\d+)_[^/]*$")
 """Path of a part of a rolling log; its number is the order, which names do not sort in."""
 COMPACTED = ".compact"
 """Suffix of the part that stands for all earlier ones of a rolling log, and for the one of its own number."""
+
+OTHERS = (".crc", ".html", ".jsonl", ".parquet", ".tmp")
+"""Suffixes of files that are no logs."""
+HIDDEN = (".", "_", "appstatus_")
+"""Beginnings of names of files that are no logs."""
 
 
 @attrs.frozen
@@ -44,6 +50,59 @@ def log_files(place: str | Path) -> list[LogFile]:
         message = f"{place} is not an event log of Spark: expected a file, or a folder with files events_1_..."
         raise DocumentError("", message)
     return found
+
+
+def is_folder(place: str) -> bool:
+    """True for a folder of this machine, and for any URL: it is looked at when it is used."""
+    return is_url(place) or Path(place).is_dir()
+
+
+def logs_below(folder: str) -> dict[str, tuple[int, float]]:
+    """The logs below a folder, or its URL: files, and folders of rolling logs. Bytes of each, and its last change.
+
+    Raises:
+        EngineError: The object store cannot be reached, or refuses.
+    """
+    if is_url(folder):
+        return _logs_of_store(folder)
+    found: list[Path] = []
+    for place, below, names in os.walk(folder):
+        if any(ROLLED.match(name) for name in names):
+            found.append(Path(place))
+            below.clear()
+        else:
+            found += (Path(place, name) for name in names if _is_log(name))
+    return {str(each): _state(each) for each in sorted(found)}
+
+
+def _is_log(name: str) -> bool:
+    return not name.startswith(HIDDEN) and not name.endswith(OTHERS)
+
+
+def _logs_of_store(url: str) -> dict[str, tuple[int, float]]:
+    parts = urlsplit(url)
+    root = f"{parts.scheme}://{parts.netloc}"
+    there = {each.path: each for each in ObjectFolder.of(root).objects(parts.path.strip("/"))}
+    folders = {path.rpartition("/")[0] for path in there}
+    rolling = {path.rpartition("/")[0] for path in there if ROLLED.match(path)}
+    found: dict[str, tuple[int, float]] = {}
+    for path, each in sorted(there.items()):
+        above, _, name = path.rpartition("/")
+        # An empty object may stand for the folder of its name.
+        if above in rolling or (_is_log(name) and path not in folders):
+            log = f"{root}/{above if above in rolling else path}"
+            size, changed = found.get(log, (0, 0.0))
+            found[log] = size + each.size, max(changed, each.changed)
+    return found
+
+
+def _state(log: Path) -> tuple[int, float]:
+    """Bytes of a log, and when it was changed last; zeros if it is gone or cannot be looked at."""
+    try:
+        states = [each.stat() for each in (log.iterdir() if log.is_dir() else (log,))]
+    except OSError:
+        return 0, 0.0
+    return sum(each.st_size for each in states), max((each.st_mtime for each in states), default=0.0)
 
 
 def _files(path: Path) -> list[LogFile]:

@@ -12,7 +12,6 @@ from headworks.cli.installed import plugins
 from headworks.cli.output import Progress, emit, json_option, say, table, wide_option
 from headworks.cli.parameters import PathOrUrl
 from headworks.errors import DocumentError
-from headworks.samples.objects import is_url
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -93,11 +92,12 @@ def command(
 
 def _judge(log: str, output: Path | None, others: object, schedulers: tuple[str, ...], *, as_json: bool) -> None:
     # As above.
+    from headworks_spark.events.logfiles import is_folder
     from headworks_spark.replay.fleet import judge_all
     from headworks_spark.replay.fleet_report import PAGE, TABLE, summary, write_report
 
     # A path has one slash of a URL's two.
-    if output is None or ":/" in str(output) or output.is_file() or others or not (is_url(log) or Path(log).is_dir()):
+    if output is None or ":/" in str(output) or output.is_file() or others or not is_folder(log):
         raise click.UsageError(
             "--fleet takes a folder or its URL, a folder of this machine as -O, and neither --query nor --executors"
         )

@@ -13,14 +13,12 @@ from concurrent.futures.process import BrokenProcessPool
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 import attrs
 
 from headworks import PluginHost
 from headworks.errors import DocumentError
-from headworks.samples.objects import ObjectFolder, is_url
-from headworks_spark.events.logfiles import ROLLED
+from headworks_spark.events.logfiles import logs_below
 from headworks_spark.replay.verdict import Verdict, judged
 
 if TYPE_CHECKING:
@@ -30,49 +28,6 @@ if TYPE_CHECKING:
 
 ROWS = "rows.jsonl"
 """File of the output to which each verdict is added at once."""
-OTHERS = (".crc", ".html", ".jsonl", ".parquet", ".tmp")
-"""Suffixes of files that are no logs."""
-HIDDEN = (".", "_", "appstatus_")
-"""Beginnings of names of files that are no logs."""
-
-
-def logs(folder: str) -> dict[str, tuple[int, float]]:
-    """The logs below a folder, or its URL: files, and folders of rolling logs. Bytes of each, and its last change.
-
-    Raises:
-        EngineError: The object store cannot be reached, or refuses.
-    """
-    if is_url(folder):
-        return _remote(folder)
-    found: list[Path] = []
-    for place, below, names in os.walk(folder):
-        if any(ROLLED.match(name) for name in names):
-            found.append(Path(place))
-            below.clear()
-        else:
-            found += (Path(place, name) for name in names if _is_log(name))
-    return {str(each): _state(each) for each in sorted(found)}
-
-
-def _is_log(name: str) -> bool:
-    return not name.startswith(HIDDEN) and not name.endswith(OTHERS)
-
-
-def _remote(url: str) -> dict[str, tuple[int, float]]:
-    parts = urlsplit(url)
-    root = f"{parts.scheme}://{parts.netloc}"
-    there = {each.path: each for each in ObjectFolder.of(root).objects(parts.path.strip("/"))}
-    folders = {path.rpartition("/")[0] for path in there}
-    rolling = {path.rpartition("/")[0] for path in there if ROLLED.match(path)}
-    found: dict[str, tuple[int, float]] = {}
-    for path, each in sorted(there.items()):
-        above, _, name = path.rpartition("/")
-        # An empty object may stand for the folder of its name.
-        if above in rolling or (_is_log(name) and path not in folders):
-            log = f"{root}/{above if above in rolling else path}"
-            size, changed = found.get(log, (0, 0.0))
-            found[log] = size + each.size, max(changed, each.changed)
-    return found
 
 
 def cores() -> int:
@@ -91,7 +46,7 @@ def judge_all(folder: str, output: Path, schedulers: Sequence[str], told: Callab
         DocumentError: There is no log, or the output cannot be written.
         EngineError: The object store cannot be reached, or refuses.
     """
-    there = logs(folder)
+    there = logs_below(folder)
     if not there:
         raise DocumentError("", f"{folder} holds no event log: expected files, or folders with files events_1_...")
     asked = ", ".join(schedulers)
@@ -118,16 +73,7 @@ def judge_all(folder: str, output: Path, schedulers: Sequence[str], told: Callab
 
 def _may_mend(verdict: Verdict) -> bool:
     """True for a fault that the store may have been the reason of."""
-    return bool(verdict.fault) and is_url(verdict.log)
-
-
-def _state(log: Path) -> tuple[int, float]:
-    """Bytes of a log, and when it was changed last; zeros if it is gone or cannot be looked at."""
-    try:
-        states = [each.stat() for each in (log.iterdir() if log.is_dir() else (log,))]
-    except OSError:
-        return 0, 0.0
-    return sum(each.st_size for each in states), max((each.st_mtime for each in states), default=0.0)
+    return bool(verdict.fault) and not Path(verdict.log).exists()
 
 
 def _written(rows: Path) -> Iterator[Verdict]:
