@@ -165,13 +165,13 @@ def _blocks(file: LogFile, suffix: str, stream: BinaryIO) -> Iterator[bytes]:
         how = suffix.rpartition(".")[2]
         message = f"{file.name} is compressed by {how}, which is not read: set spark.eventLog.compression.codec=zstd"
         raise DocumentError("", message)
-    if suffix.endswith(".zstd"):
-        return _zstd(stream)
+    if suffix.endswith((".zstd", ".gz")):
+        return _unpacked(stream, "zstd" if suffix.endswith(".zstd") else "gzip")
     return _lz4(file.name, stream) if suffix.endswith(".lz4") else iter(partial(stream.read, BLOCK), b"")
 
 
-def _zstd(stream: BinaryIO) -> Iterator[bytes]:
-    with pa.PythonFile(stream, mode="r") as raw, pa.CompressedInputStream(raw, "zstd") as plain:
+def _unpacked(stream: BinaryIO, codec: str) -> Iterator[bytes]:
+    with pa.PythonFile(stream, mode="r") as raw, pa.CompressedInputStream(raw, codec) as plain:
         while True:
             try:
                 block = plain.read(BLOCK)

@@ -18,6 +18,8 @@ from headworks.samples.objects import ObjectFolder, is_url
 
 ROLLED = re.compile(r"(?:.*/)?events_(\d+)_[^/]*$")
 """Path of a part of a rolling log; its number is the order, which names do not sort in."""
+DATED = re.compile(r"(?:.*/)?eventlog(?:-(\d{4}-\d\d-\d\d--\d\d-\d\d)(?:\.gz)?)?$")
+"""Path of a part of a log as Databricks rolls it: the parts that are closed have a date, the open one has none."""
 COMPACTED = ".compact"
 """Suffix of the part that stands for all earlier ones of a rolling log, and for the one of its own number."""
 
@@ -67,12 +69,18 @@ def logs_below(folder: str) -> dict[str, tuple[int, float]]:
         return _logs_of_store(folder)
     found: list[Path] = []
     for place, below, names in os.walk(folder):
-        if any(ROLLED.match(name) for name in names):
+        if any(map(_is_closed, names)):
             found.append(Path(place))
             below.clear()
         else:
             found += (Path(place, name) for name in names if _is_log(name))
     return {str(each): _state(each) for each in sorted(found)}
+
+
+def _is_closed(path: str) -> bool:
+    """True for a part of a rolling log, except for the open one of Databricks, which may be a whole log as well."""
+    dated = DATED.match(path)
+    return bool(ROLLED.match(path) or (dated and dated[1]))
 
 
 def _is_log(name: str) -> bool:
@@ -84,7 +92,7 @@ def _logs_of_store(url: str) -> dict[str, tuple[int, float]]:
     root = f"{parts.scheme}://{parts.netloc}"
     there = {each.path: each for each in ObjectFolder.of(root).objects(parts.path.strip("/"))}
     folders = {path.rpartition("/")[0] for path in there}
-    rolling = {path.rpartition("/")[0] for path in there if ROLLED.match(path)}
+    rolling = {path.rpartition("/")[0] for path in there if _is_closed(path)}
     found: dict[str, tuple[int, float]] = {}
     for path, each in sorted(there.items()):
         above, _, name = path.rpartition("/")
@@ -108,7 +116,7 @@ def _state(log: Path) -> tuple[int, float]:
 def _files(path: Path) -> list[LogFile]:
     if path.is_file():
         return [LogFile(str(path), partial(_opened, path))]
-    return _rolled({str(file): partial(_opened, file) for file in path.glob("events_*")})
+    return _rolled({str(file): partial(_opened, file) for file in path.glob("event*")})
 
 
 def _opened(path: Path) -> BinaryIO:
@@ -125,7 +133,10 @@ def _remote(url: str) -> list[LogFile]:
 
 
 def _rolled(paths: Mapping[str, Callable[[], AbstractContextManager[BinaryIO]]]) -> list[LogFile]:
-    """The parts of a rolling log by number, from the last one that Spark has compacted."""
+    """The parts of a rolling log by number, from the last one that Spark has compacted; those of Databricks by date."""
+    dated = sorted((match[1] or "open", path) for path in paths if (match := DATED.match(path)))
+    if dated:
+        return [LogFile(path, paths[path]) for _, path in dated]
     found = sorted((int(match[1]), path) for path in paths if (match := ROLLED.match(path)))
     # While Spark compacts, the parts that the compacted one stands for are there too.
     first = max((number for number, path in found if path.endswith(COMPACTED)), default=0)

@@ -127,8 +127,14 @@ def forms(folder):
     (rolling / "events_1_app-rolling").write_text("".join(LINES[:60]))
     (rolling / "events_2_app-rolling").write_text("".join(LINES[60:]))
     (rolling / "appstatus_app-rolling").touch()
+    dated = folder / "below" / "databricks"
+    dated.mkdir()
+    compress(dated / "eventlog-2021-06-15--15-00.gz", "".join(LINES[:40]), "gzip")
+    (dated / "eventlog-2021-06-15--16-00").write_text("".join(LINES[40:60]))
+    (dated / "eventlog").write_text("".join(LINES[60:]))
     (folder / "app-unfinished.inprogress").write_text(text + '{"Event": "SparkLis')
     good = {"app-plain", "app-packed.zstd", "app-packed.lz4", "eventlog_v2_app-rolling", "app-unfinished.inprogress"}
+    good.add("databricks")
     (folder / "app-noise").write_bytes(os.urandom(5000))
     (folder / "app-empty").touch()
     (folder / "app-other.snappy").write_bytes(b"\x82SNAPPY\0")
@@ -153,7 +159,7 @@ def test_each_form_of_a_log_is_judged_and_each_damaged_one_is_named(tmp_path):
     logs.mkdir()
     good, damaged = forms(logs)
     figures = json.loads(run(logs, output).stdout)
-    assert (figures["logs"], figures["unread"]) == (10, 5)
+    assert (figures["logs"], figures["unread"]) == (11, 5)
     found = rows(output)
     assert {name for name, each in found.items() if not each["fault"]} == good
     assert {name for name, each in found.items() if each["fault"]} == damaged

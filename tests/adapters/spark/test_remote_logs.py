@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import random
 
@@ -71,6 +72,8 @@ def fleet(s3, tmp_path):
     put(s3, "logs/eventlog_v2_app-3/appstatus_app-3", b"")
     put(s3, "logs/eventlog_v2_app-3/events_1_app-3", "".join(LINES[:cut]).encode())
     put(s3, "logs/eventlog_v2_app-3/events_2_app-3", "".join(LINES[cut:]).encode())
+    put(s3, "logs/dated/eventlog", "".join(LINES[cut:]).encode())
+    put(s3, "logs/dated/eventlog-2021-06-15--15-00.gz", gzip.compress("".join(LINES[:cut]).encode()))
     put(s3, "logs/noise", b"no event")
     put(s3, "other/app-4", RECORDED.read_bytes())
 
@@ -81,7 +84,7 @@ def test_a_fleet_of_logs_is_judged_as_on_this_machine(s3, tmp_path):
     (tmp_path / "here" / "app-1").write_bytes(RECORDED.read_bytes())
     (here,) = judged(tmp_path / "here", tmp_path / "report")
     found = {each["log"]: each for each in judged("s3a://results/logs", tmp_path / "remote")}
-    good = {f"s3a://results/logs/{each}" for each in ("app-1", "below/app-2.zstd", "eventlog_v2_app-3")}
+    good = {f"s3a://results/logs/{each}" for each in ("app-1", "below/app-2.zstd", "eventlog_v2_app-3", "dated")}
     assert {log for log, each in found.items() if not each["fault"]} == good
     assert set(found) - good == {"s3a://results/logs/noise"}
     own = {"log", "size", "changed"}
@@ -97,7 +100,7 @@ def test_a_second_pass_judges_what_is_new_and_what_could_not_be_read(s3, tmp_pat
     (tmp_path / "report" / ROWS).write_text("".join(f"{json.dumps(each)}\n" for each in kept))
     put(s3, "logs/below/app-2.zstd", compress(tmp_path / "part", "".join(LINES[:80])).read_bytes())
     found = {each["log"].rpartition("/")[2]: each for each in judged("s3a://results/logs/", tmp_path / "report")}
-    assert {name for name, each in found.items() if each["query"] == "kept"} == {"app-1", "eventlog_v2_app-3"}
+    assert {name for name, each in found.items() if each["query"] == "kept"} == {"app-1", "eventlog_v2_app-3", "dated"}
     assert "kept" not in found["noise"]["fault"]
 
 
