@@ -73,8 +73,8 @@ SHAPES = {
     ),
     "stream, executors die": Shape("even-state", policy_shapes, ("stream",), dies=True),
     "stream, dynamic": Shape("even-state", policy_shapes, ("stream",), _dynamic("10s")),
-    "tpch": Shape("balance", tpch_queries, ("3",)),
-    "tpch, dynamic": Shape("binpack", tpch_queries, ("3",), _dynamic("3s")),
+    "tpch": Shape("balance", tpch_queries, ("2",)),
+    "tpch, dynamic": Shape("binpack", tpch_queries, ("2",), _dynamic("3s")),
 }
 
 
