@@ -138,9 +138,13 @@ def submitted(cluster: LocalSpark, shape: Shape, policy: str, data: Path) -> See
         with said.open("w") as out:
             env = os.environ | {"PYSPARK_PYTHON": sys.executable}
             process = subprocess.Popen(command, env=env, stdout=out, stderr=out)
-            if shape.dies:
-                _kill(cluster, process, Path(folder, "state", "commits"))
-        if process.wait():
+            try:
+                if shape.dies:
+                    _kill(cluster, process, Path(folder, "state", "commits"))
+                process.wait()
+            finally:
+                process.kill()  # a benchmark that is interrupted leaves no application behind
+        if process.returncode:
             sys.stderr.write(said.read_text())
             raise subprocess.CalledProcessError(process.returncode, command)
         (log,) = logs.iterdir()
