@@ -45,8 +45,10 @@ CUT_OFF = re.compile("CANCELED|Interrupted")
 """Said of a call that a client ended with all others, as `interruptAll` does."""
 SAID = re.compile(r"Headworks: ([^\n]*)")
 """A sentence of the jar's in an error of Spark's."""
-ENDED = re.compile("SESSION_CHANGED|SESSION_CLOSED|NO_ACTIVE_SESSION")
-"""Said of a session that the server does not have any more: another one answers there, for example."""
+ENDED = re.compile("SESSION_CHANGED|SESSION_CLOSED|NO_ACTIVE_SESSION|stopped SparkContext")
+"""Said of a session that the server does not have any more: it is ending, or another one answers there."""
+STATUS = re.compile(r'StatusCode\.(\w+)\s+details = "([^\n]*)"')
+"""What gRPC says of a call without an answer."""
 NO_JAR = (
     "this Connect server has no jar of Headworks's: start it on a standalone cluster, YARN or Kubernetes with the two "
     "options that `headworks spark jar` prints"
@@ -274,16 +276,23 @@ def _node(found: Mapping[str, Any], query: str) -> PlanNode:
 
 
 def _refusal(error: Exception) -> EngineError | None:
-    """The jar's own sentence in an error of Connect's, or that there is no jar."""
+    """What an error of Connect's means in one sentence, as the jar's own or the next step; None of other errors."""
     text = str(error)
-    if said := SAID.search(text):
-        return EngineError(said[1])
     if ENDED.search(text):
         return EngineEndedError(
             "the session has ended, as where its Connect server was started anew, and its queries with it: "
-            "make another session, start them there, and connect to it"
+            "stop it, make another session, start them there, and connect to it"
         )
-    return EngineError(NO_JAR) if "NO_HANDLER_FOR_EXTENSION" in text or "No handler found for ext" in text else None
+    if said := SAID.search(text):
+        return EngineError(said[1])
+    if "NO_HANDLER_FOR_EXTENSION" in text or "No handler found for ext" in text:
+        return EngineError(NO_JAR)
+    if failed := STATUS.search(text):
+        return EngineError(
+            f"a call of the Connect server failed ({failed[1]}: {failed[2]}): "
+            "look whether it runs, and at the address and the token, and connect again"
+        )
+    return None
 
 
 def _message(text: str) -> Any:

@@ -6,6 +6,7 @@ import contextlib
 import importlib.util
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -33,6 +34,8 @@ pytestmark = [
 CLIENT = Path(__file__).with_name("connect_client.py")
 SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
 TOKEN = "open-sesame"
+BEGUN = ("executed", "unchanged")
+"""Outcomes of a first round."""
 STARTED = "Spark Connect server started at: "
 SETTINGS = {
     "spark.plugins": PLACEMENT,
@@ -92,10 +95,10 @@ class Server:
 
 @pytest.fixture(scope="module")
 def workers(java: None) -> Iterator[LocalSpark]:
-    """Three of two cores, with room for another server's executor of one core."""
+    """Three of two cores, with room for executors of one core of another server."""
     if spark_home().version.startswith("3."):
         pytest.skip("needs the Connect of Spark 4")
-    specs = tuple(attrs.evolve(each, memory_mb=1400) for each in worker_specs((3, 2, 2)))
+    specs = tuple(attrs.evolve(each, memory_mb=1400) for each in worker_specs((3, 3, 3)))
     with LocalSpark(specs, timeout=PATIENCE) as cluster:
         yield cluster
 
@@ -149,7 +152,16 @@ def client(server: Server, what: str) -> subprocess.Popen[str]:
     """A client that runs, and waits for a line."""
     command = [sys.executable, str(CLIENT), server.url(), what]
     env = os.environ | {"PYTHONPATH": str(CLIENT.parents[2])}
-    return subprocess.Popen(command, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, env=env, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
+
+
+def told(client: subprocess.Popen[str]) -> Any:
+    """What a client says next."""
+    assert client.stdout is not None
+    line = client.stdout.readline()
+    assert line, client.communicate()[1][-20000:]
+    return json.loads(line)
 
 
 def run(server: Server, what: str, *words: str) -> list[dict[str, Any]]:
@@ -182,9 +194,8 @@ def test_a_query_is_moved_three_times_and_loses_no_row(server: Server, moved: li
 
 def test_two_clients_and_the_death_of_one(server: Server) -> None:
     with client(server, "followed") as dying:
-        assert dying.stdout is not None
-        followed, asked = (json.loads(dying.stdout.readline()) for _ in range(2))
-        assert followed["outcome"] in ("executed", "unchanged")
+        followed, asked = told(dying), told(dying)
+        assert followed["outcome"] in BEGUN
         assert asked["outcome"] == "executed"
         assert {host for _, _, host in asked["asked"]} == {HOSTS[0]}
         other, refused = run(server, "strange", asked["id"])
@@ -209,19 +220,40 @@ def test_a_server_that_dies_and_one_in_its_place(workers: LocalSpark, tmp_path: 
     one = contextlib.ExitStack()
     with one, serving(workers, tmp_path / "first", spark_cores_max="1") as server:
         bereft, returned = (one.enter_context(client(server, name)) for name in ("bereft", "returned"))
-        for each in (bereft, bereft, returned):
-            assert each.stdout is not None
-            assert json.loads(each.stdout.readline())["outcome"] in ("executed", "unchanged")
+        for each in (bereft, returned):  # one that still runs where this test fails
+            one.callback(each.kill)
+        assert all(told(each)["outcome"] in BEGUN for each in (bereft, bereft, returned))
         psutil.Process(server.pid).kill()
         said, _ = bereft.communicate("close\n", timeout=PATIENCE)
         assert (bereft.returncode, json.loads(said)) == (0, {"alive": [False, False]})
-        port = str(server.port)
-        with serving(workers, tmp_path / "second", spark_cores_max="1", spark_connect_grpc_binding_port=port):
-            said, _ = returned.communicate(timeout=PATIENCE)
-        assert returned.returncode == 0
-        told = json.loads(said)
-        assert told["outcome"] == "ended"
-        assert "cannot be heard any more" in told["failures"][-1]
+        own = {"spark_cores_max": "2", "spark_connect_grpc_binding_port": str(server.port)}
+        with serving(workers, tmp_path / "second", **own) as second:
+            begins_anew(returned, second)
+            assert told(returned)["outcome"] in BEGUN
+        # This one was not killed, but told to end.
+        with serving(workers, tmp_path / "third", **own) as third:
+            begins_anew(returned, third)
+            _, errors = returned.communicate(timeout=PATIENCE)
+        assert returned.returncode == 0, errors
+        assert "Traceback" not in errors, errors
+
+
+def begins_anew(client: subprocess.Popen[str], server: Server) -> None:
+    """Its session has ended, which it is told with the next step; another session's query is moved twice."""
+    ended, refused = told(client), told(client)
+    assert ended["outcome"] == "ended", ended
+    for each in (ended["failures"][-1], refused["refused"]):
+        assert re.search("connect (again|to it|to one that runs)$", each), each
+        assert "\n" not in each
+    assert client.stdin is not None
+    client.stdin.write("go on\n")
+    client.stdin.flush()
+    rounds, counted = (told(client), told(client)), told(client)
+    assert counted == {"lost": 0}
+    for each in rounds:
+        assert (each["outcome"], each["hits"]) == ("executed", [2 * PARTITIONS] * 2)
+        batches = server.batches(each["id"])
+        assert [batches[each["last"] + later] for later in (2, 3)] == [each["asked"]] * 2
 
 
 def after(server: Server, query: str, batch: int) -> list[list[list[Any]]]:
