@@ -132,32 +132,30 @@ def bereft(spark: Any) -> None:
 
 
 def returned(spark: Any) -> None:
-    """A client whose server ends twice, and each time another one comes in its place, where it begins anew."""
+    """A client whose server dies, and another one comes in its place, where it begins anew."""
     # Tests read this module where Connect is not installed.
     from pyspark.sql.connect.client.retries import DefaultPolicy
 
-    for _ in range(2):
-        # PySpark's own calls, too, are to find the other one soon.
-        spark.client.set_retry_policies([DefaultPolicy(max_retries=1000, max_backoff=1000)])
-        with headworks_spark.connect(spark) as connection:
-            follower = follow(connection.follow, start(spark, "returned"))
-            while follower.alive or not connection.recorder.failures:
-                time.sleep(0.1)
-            say(outcome=follower.last.outcome, message=follower.last.message, failures=connection.recorder.failures)
-        try:
-            headworks_spark.connect(spark)
-        except EngineError as error:
-            say(refused=str(error))
-        sys.stdin.readline()  # the one that ends may still answer PySpark's own calls, by errors
-        spark.stop()
-        spark = SparkSession.builder.remote(sys.argv[1]).getOrCreate()
-        query = start(spark, "again")
-        with headworks_spark.connect(spark) as connection:
-            while len(hosts := tuple(sorted(set(executors(spark).values())))) < 2:
-                time.sleep(0.1)
-            place(connection, query, [hosts, hosts[::-1]])
-        query.stop()
-        say(lost=lost(spark, "again"))
+    # PySpark's own calls, too, are to find the other one soon.
+    spark.client.set_retry_policies([DefaultPolicy(max_retries=1000, max_backoff=1000)])
+    with headworks_spark.connect(spark) as connection:
+        follower = follow(connection.follow, start(spark, "returned"))
+        while follower.alive or not connection.recorder.failures:
+            time.sleep(0.1)
+        say(outcome=follower.last.outcome, message=follower.last.message, failures=connection.recorder.failures)
+    try:
+        headworks_spark.connect(spark)
+    except EngineError as error:
+        say(refused=str(error))
+    spark.stop()
+    spark = SparkSession.builder.remote(sys.argv[1]).getOrCreate()
+    query = start(spark, "again")
+    with headworks_spark.connect(spark) as connection:
+        while len(hosts := tuple(sorted(set(executors(spark).values())))) < 2:
+            time.sleep(0.1)
+        place(connection, query, [hosts, hosts[::-1]])
+    query.stop()
+    say(lost=lost(spark, "again"))
     spark.stop()
 
 
