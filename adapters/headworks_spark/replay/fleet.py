@@ -82,8 +82,7 @@ def _written(rows: Path) -> Iterator[Verdict]:
     for line in lines:
         try:
             document = json.loads(line)
-            # An earlier version knew no forecast.
-            yield Verdict(**document | {"marks": tuple(document["marks"]), "expected": document["expected"]})
+            yield Verdict(**document | {"marks": tuple(document["marks"])})
         except (ValueError, TypeError, KeyError):
             continue
 

@@ -237,9 +237,6 @@ def test_an_executor_in_place_of_a_dead_one_gets_its_share_of_the_state(log: Log
     last = [each for each in states if new in each.values()][1:]
     assert log.loads(last[0]) == [6, 3, 1]
     assert all(each == last[0] for each in last)
-    without = [each for each in states if log.loads(each) == [8, 0, 2]]
-    for each in without[-1:]:
-        assert sum(each[task] != last[0][task] for task in each) == 3
 
 
 @pytest.fixture
